@@ -1,0 +1,78 @@
+// Names of attempts: HMACs under AVAL_KEY over canonical JSON arrays, never joined text (DESIGN.md §7 "Identity").
+import { createHmac, createHash } from 'node:crypto'
+import canonicalize from 'canonicalize'
+import type { Json, JsonObject } from '../catalog/catalog.ts'
+import type { Secret } from '../secret.ts'
+
+export const HASH_TAGS = 64
+
+export class Identity {
+  #key: Secret
+
+  constructor (key: Secret) {
+    this.#key = key
+  }
+
+  /** Tells two keys apart without telling the key. */
+  keyId (): string {
+    return this.#hmac(['key-id']).toString('hex').slice(0, 16)
+  }
+
+  /** Everything of a tenant shares one hash tag, so that a call's changes are one atomic step in Redis Cluster too. */
+  tag (tenant: string): string {
+    return (this.#hmac(['tag', tenant])[0]! % HASH_TAGS).toString(16).padStart(2, '0')
+  }
+
+  runKey (owner: { readonly iss: string, readonly sub: string, readonly tenant: string, readonly run: string | null }): string {
+    return this.#hex(['run', owner.iss, owner.sub, owner.tenant, owner.run])
+  }
+
+  fingerprint (action: string, args: JsonObject): string {
+    return this.#hex(['fingerprint', action, args])
+  }
+
+  /** With a runtime key the action is inside the fingerprint alone, so that one key never means two actions. */
+  recordKey (owner: { readonly iss: string, readonly sub: string, readonly tenant: string, readonly run: string }, idempotencyKey: string | null, action: string, fingerprint: string): string {
+    const who = [owner.iss, owner.sub, owner.tenant, owner.run]
+    return this.#hex(idempotencyKey === null ? ['record', ...who, 'action', action, fingerprint] : ['record', ...who, 'key', idempotencyKey])
+  }
+
+  /** `att_` + hash tag + 128 bits. */
+  attemptId (tag: string, recordKey: string, n: number): string {
+    return `att_${tag}${this.#hex(['attempt', recordKey, n])}`
+  }
+
+  /** A UUID (RFC 9562 version 8: custom), the same for every send that may reach the upstream under this generation. */
+  upstreamKey (recordKey: string, g: number): string {
+    const bytes = this.#hmac(['key', recordKey, g]).subarray(0, 16)
+    bytes[6] = (bytes[6]! & 0x0f) | 0x80
+    bytes[8] = (bytes[8]! & 0x3f) | 0x80
+    const hex = bytes.toString('hex')
+    return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+  }
+
+  /** A name for a claim, `["target", …]`. */
+  claim (...parts: readonly Json[]): string {
+    return this.#hex(parts)
+  }
+
+  /** For the audit: confirms a suspected value to whoever holds the key, and tells nothing to anyone else. */
+  mark (...parts: readonly Json[]): string {
+    return `h1:${this.#hex(['mark', ...parts])}`
+  }
+
+  #hmac (parts: readonly Json[]): Buffer {
+    return createHmac('sha256', this.#key.reveal()).update(canonicalize(parts)!).digest()
+  }
+
+  #hex (parts: readonly Json[]): string {
+    return this.#hmac(parts).toString('hex').slice(0, 32)
+  }
+}
+
+/** The hash tag inside an attempt id, or null where the text is no attempt id. */
+export function tagOfAttempt (id: string): string | null {
+  return /^att_[0-3][0-9a-f][0-9a-f]{32}$/.test(id) ? id.slice(4, 6) : null
+}
+
+export const sha256Hex = (bytes: Buffer | string): string => createHash('sha256').update(bytes).digest('hex')

@@ -1,0 +1,23 @@
+// The credential port: what execution asks for, and never sees the inside of.
+import type { Upstream } from '../catalog/catalog.ts'
+import type { WireRequest } from '../upstream/wire.ts'
+
+export type CredentialUse = 'read' | 'write'
+
+/** Ready to be put on one request; holds secrets only as `Secret`. */
+export interface Credential {
+  /** The same request with the credential on it. The returned value must go to the client and nowhere else. */
+  apply (request: WireRequest): WireRequest
+}
+
+export interface Credentials {
+  /**
+   * By upstream, tenant and use; never by anything that an agent said.
+   * @throws Refusal CREDENTIAL_UNAVAILABLE where the secret cannot be had, is too short, or rests after a 401
+   */
+  obtain (upstream: Upstream, tenant: string, use: CredentialUse): Promise<Credential>
+  /** The upstream answered 401: the credential rests for 30 s. */
+  refused (upstream: Upstream, tenant: string, use: CredentialUse): void
+  /** Whether these bytes hold a live secret of this upstream and tenant in any of the encodings of security.md §7. */
+  leaks (upstream: Upstream, tenant: string, bytes: Buffer | string): boolean
+}

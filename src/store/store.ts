@@ -1,0 +1,113 @@
+// The store port: where attempts live. Each verb names the guarantee it gives; both drivers pass test/store/contract.ts. Every verb is idempotent by
+// the attempt's token or id, so that a caller whose reply was lost asks again with the same words. A driver that cannot reach its state throws
+// `StateUnavailable` and has then possibly done what was asked.
+//
+// Everything that one call changes (its record key, its attempt, its target, its run, its tenant's sets) shares one hash tag, derived from the tenant,
+// and changes in one atomic step.
+import type { AttemptEvent, AttemptRecord } from '../attempts/attempt.ts'
+
+/** The state cannot be read or written now. */
+export class StateUnavailable extends Error {
+  override readonly name = 'StateUnavailable'
+}
+
+/** Who repeats what. All names are HMACs, so that they are short and say nothing. */
+export interface RecordName {
+  readonly tag: string
+  readonly runKey: string
+  readonly recordKey: string
+  readonly fingerprint: string
+  /** The agent gave an Idempotency-Key: the same key with another fingerprint is refused. */
+  readonly keyed: boolean
+  readonly upstream: string
+  readonly action: string
+}
+
+/** What is known about a record key, and about the budgets that a new attempt would spend. */
+export interface Recalled {
+  readonly finding:
+    /** The next attempt of this key would be number `n` under upstream key generation `g`. */
+    | { readonly kind: 'free', readonly n: number, readonly g: number, /** Revision guard for `begin`. */ readonly after: { readonly id: string, readonly revision: number } | null }
+    | { readonly kind: 'duplicate', readonly record: AttemptRecord }
+    /** Prepared and not yet dispatched. */
+    | { readonly kind: 'in_progress', readonly record: AttemptRecord }
+    | { readonly kind: 'key_reused' }
+  readonly runStopped: boolean
+  /** Writes of this action begun in this run. */
+  readonly calls: number
+  /** Unknown, pending and escalated attempts of (tenant, action). */
+  readonly unresolved: number
+}
+
+export interface BeginLimits {
+  readonly callsPerRun: number | null
+  readonly concurrencyPerTenant: number | null
+  readonly unresolvedMax: number
+}
+
+export type Begun =
+  | { readonly kind: 'begun', readonly record: AttemptRecord }
+  /** The key is not as it was when it was recalled; this is how it is now. */
+  | { readonly kind: 'recalled', readonly recalled: Recalled }
+  | { readonly kind: 'run_stopped' | 'budget_exhausted' | 'unresolved_limit' | 'rate_limited' | 'target_busy' }
+
+export type Advanced =
+  | { readonly kind: 'changed' | 'already', readonly record: AttemptRecord }
+  | { readonly kind: 'refused', readonly record: AttemptRecord, readonly alarm: boolean }
+  | { readonly kind: 'missing' }
+
+export interface Due {
+  readonly record: AttemptRecord
+  /** The store's time when it was claimed. */
+  readonly nowMs: number
+}
+
+export interface Store {
+  /** Reads; changes nothing. */
+  recall (name: RecordName): Promise<Recalled>
+
+  /**
+   * Makes the attempt, its claims and its spending durable, all or nothing. `record` is prepared, `after` is what `recall` said (null: the key was never used);
+   * where the key has changed since, nothing is done. Refuses in this order: run stopped, key taken, calls per run, unresolved, target or
+   * serialize key held by another unsettled attempt (an escalated holder does not block a guarded record), an equal write unknown, concurrency.
+   * Asking again with the same token answers `begun`.
+   */
+  begin (record: AttemptRecord, after: { readonly id: string, readonly revision: number } | null, limits: BeginLimits): Promise<Begun>
+
+  /**
+   * Applies one event of the reducer by compare-and-set on the revision; `held` is the record as the caller last saw it, and is read anew where it is stale.
+   * A settled attempt gives back its claims in the same step; an unresolved one enters the index that `unresolved` lists.
+   */
+  advance (held: AttemptRecord, event: AttemptEvent): Promise<Advanced>
+
+  find (id: string): Promise<AttemptRecord | null>
+
+  /** At most `limit` attempts whose time has come, each hidden from other claimers for `leaseMs`. */
+  claimDue (limit: number, leaseMs: number): Promise<readonly Due[]>
+
+  /** Attempts of a run, latest first. */
+  ofRun (tag: string, runKey: string, limit: number): Promise<readonly AttemptRecord[]>
+
+  /** Unknown, pending and escalated attempts of everyone, oldest first. */
+  unresolved (limit: number): Promise<readonly AttemptRecord[]>
+
+  /** No later `begin` of this run succeeds. */
+  stopRun (tag: string, runKey: string): Promise<void>
+
+  /** Run keys stopped in the last two days; polled by each replica. */
+  stoppedRuns (): Promise<readonly string[]>
+
+  /** Counts one refusal and returns how many there are by now of this action in this run. */
+  countRefusal (tag: string, runKey: string, action: string): Promise<number>
+
+  /** Spends one call of an observation against the declared limits; `leave` gives the place back. Places end by themselves after `deadlineMs`. */
+  enter (tag: string, runKey: string, action: string, callId: string, limits: Pick<BeginLimits, 'callsPerRun' | 'concurrencyPerTenant'>, deadlineMs: number): Promise<'entered' | 'run_stopped' | 'budget_exhausted' | 'rate_limited'>
+  leave (tag: string, action: string, callId: string): Promise<void>
+
+  /** Binds the state to the key that made its names: false where it was made under another. */
+  bindKey (keyId: string): Promise<boolean>
+
+  /** Throws StateUnavailable. */
+  ping (): Promise<void>
+  close (): Promise<void>
+}
