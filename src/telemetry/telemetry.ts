@@ -1,0 +1,93 @@
+// What execution and the resolver tell about a call: typed events, from which the audit line, the metrics and the log line are made. No event carries
+// an argument, a body, a header, a URL or an error object, so none of the three can leak one.
+import type { Outcome } from '../catalog/catalog.ts'
+import type { Step } from '../errors.ts'
+import type { AttemptState } from '../attempts/attempt.ts'
+import type { LostCause } from '../upstream/wire.ts'
+
+/** Who acted, as HMACs. */
+export interface Actor {
+  readonly kind: 'agent' | 'person' | 'system'
+  readonly iss: string | null
+  readonly subMark: string | null
+  readonly runMark: string | null
+  readonly tenant: string | null
+}
+
+/** One call of an agent, told once, whatever happened. */
+export interface CallEvent {
+  readonly correlationId: string
+  readonly surface: 'http' | 'mcp'
+  readonly actor: Actor
+  readonly source: string | null
+  /** The name that the agent asked for; `actionId` is set only where the catalog has it, and only that one may become a label. */
+  readonly asked: string
+  readonly actionId: string | null
+  readonly definition: string | null
+  readonly effect: string | null
+  /** The step that refused, or `record` where the call went the whole way. */
+  readonly step: Step
+  readonly outcome: Outcome
+  readonly code: string | null
+  readonly field: string | null
+  readonly rule: string | null
+  readonly receivedMark: string | null
+  readonly argumentsMark: string | null
+  readonly targetMark: string | null
+  readonly versionMark: string | null
+  readonly attemptId: string | null
+  readonly attemptState: AttemptState | null
+  readonly duplicate: boolean
+  readonly sent: boolean
+  readonly truncated: boolean
+  readonly withheld: string | null
+  readonly upstream: { readonly name: string, readonly method: string, readonly status: number | null, readonly durationMs: number, readonly requestMark: string } | null
+  readonly durationMs: number
+  /** For the log under the correlation id: our own words about a fault, scrubbed again before they are written. */
+  readonly internal: string | null
+}
+
+/** A write is about to leave. */
+export interface IntentEvent {
+  readonly correlationId: string
+  readonly actor: Actor
+  readonly actionId: string
+  readonly definition: string
+  readonly attemptId: string
+  readonly argumentsMark: string
+  readonly targetMark: string | null
+  readonly requestMark: string
+}
+
+/** An attempt changed outside a call: by a look-up, by the sweeper, by a person, by a late answer. */
+export interface AttemptEventTold {
+  readonly attemptId: string
+  readonly actionId: string
+  readonly definition: string
+  readonly correlationId: string
+  readonly by: 'lookup' | 'sweeper' | 'person' | 'late_answer'
+  readonly state: AttemptState
+  readonly outcome: Outcome | null
+  readonly code: string | null
+  readonly sent: boolean | null
+  readonly personMark: string | null
+}
+
+export interface Telemetry {
+  /** Durable (fsync) when it resolves. @throws StateUnavailable where it cannot be kept: then nothing may be sent */
+  intent (event: IntentEvent): Promise<void>
+  /** One audit line, one metric set, one log line. @throws nothing */
+  call (event: CallEvent): void
+  /** Room for another refusal or read in the audit buffer; false: the call must be refused. */
+  hasRoom (): boolean
+  attempt (event: AttemptEventTold): void
+  lookup (event: { readonly actionId: string, readonly finding: string, readonly durationMs: number }): void
+  upstream (event: { readonly upstream: string, readonly kind: 'read' | 'write', readonly result: 'answer' | 'cut' | 'lost' | 'unsent', readonly cause: LostCause | null, readonly status: number | null, readonly durationMs: number }): void
+  /** A safe read or a provably unsent write was tried again. */
+  retried (event: { readonly actionId: string, readonly retry: 'safe' | 'unsent' }): void
+  store (event: { readonly verb: string, readonly ok: boolean, readonly durationMs: number }): void
+  /** Evidence contradicts what is settled, or one attempt was seen to be sent twice. */
+  integrity (event: { readonly attemptId: string, readonly what: 'contradicting_evidence' | 'second_send' | 'foreign_record' }): void
+  /** A field of an upstream answer that the view does not show, or a secret found in one. */
+  withheld (event: { readonly actionId: string, readonly code: string }): void
+}
