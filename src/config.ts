@@ -1,0 +1,239 @@
+// Environment → frozen Config. This file alone reads process.env. Every variable stands once in the table below; README is held to it by
+// test/config.test.ts. All faults are told at once, and none repeats a value.
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import {
+  Malformed, parseAudit, parseFile, parseFolder, parseHosts, parseIdentifier, parseJwks, parseKeySource, parseListenAddress, parseLogLevel, parseProxies,
+  parseRates, parseState, type JwksSource, type KeySource, type ListenAddress, type LogLevel, type RequestRates,
+} from './config-values.ts'
+import { nearest } from './nearest.ts'
+
+export type Environment = { readonly [name: string]: string | undefined }
+
+/** Who signs the access tokens of agents, and for whom. */
+export interface TokenTrust {
+  readonly issuer: string
+  readonly audience: string
+  readonly jwks: JwksSource
+}
+
+export interface Config {
+  readonly actionsFolder: string
+  readonly openapiFolder: string
+  readonly dataFolder: string
+  /** `<data>/control.sock` */
+  readonly controlPath: string
+  /** `sqlite:` with an absolute path, or a Redis URL as it was given. */
+  readonly state: string
+  readonly agents: ListenAddress
+  readonly operations: ListenAddress
+  /** null: the listeners' own names and `localhost`. */
+  readonly hosts: readonly string[] | null
+  readonly tokens: TokenTrust
+  readonly rates: RequestRates
+  readonly key: KeySource
+  /** The key file may be made at first start: one process alone has it. With Redis it must be there before. */
+  readonly keyMayBeMade: boolean
+  readonly auditFolder: string
+  readonly trustProxy: readonly string[]
+  readonly tls: { readonly certFile: string, readonly keyFile: string } | null
+  readonly logLevel: LogLevel
+  /** For `env:NAME` of sheets and of AVAL_KEY: the environment as it was at start, without Aval's own settings. */
+  readonly secretFromEnvironment: (name: string) => string | undefined
+}
+
+/** What the commands over the control socket need. */
+export type LocalConfig = Pick<Config, 'dataFolder' | 'controlPath'>
+
+export interface ConfigFault {
+  readonly name: string
+  /** Completes the sentence that the name begins; never the value. */
+  readonly message: string
+}
+
+export class ConfigFaults extends Error {
+  override readonly name = 'ConfigFaults'
+  readonly faults: readonly ConfigFault[]
+  constructor (faults: readonly ConfigFault[]) {
+    super(faults.map(fault => `${fault.name} ${fault.message}`).join('\n'))
+    this.faults = faults
+  }
+}
+
+interface Row {
+  readonly name: string
+  /** As README prints it; null: none. */
+  readonly default: string | null
+  readonly meaning: string
+  /** `serve` does not start without it. */
+  readonly required: boolean
+  /** This build has nothing that the variable would configure: setting it is an error, never ignored. */
+  readonly absent: boolean
+  readonly parse: (text: string) => unknown
+}
+
+const setting = (name: string, byDefault: string | null, parse: (text: string) => unknown, meaning: string): Row =>
+  Object.freeze({ name, default: byDefault, meaning, required: false, absent: false, parse })
+const required = (name: string, parse: (text: string) => unknown, meaning: string): Row => Object.freeze({ ...setting(name, null, parse, meaning), required: true })
+const absent = (name: string, meaning: string): Row => Object.freeze({ ...setting(name, null, text => text, meaning), absent: true })
+
+/** Every variable, in the order of README. A default that starts with `DATA` lies in the data folder. */
+export const configTable: readonly Row[] = Object.freeze([
+  setting('AVAL_ACTIONS', './actions', parseFolder, 'folder of the action sheets'),
+  setting('AVAL_OPENAPI', './openapi', parseFolder, 'folder of the OpenAPI documents'),
+  setting('AVAL_DATA', './data', parseFolder, 'folder of the embedded store, the keys, the audit and the control socket'),
+  setting('AVAL_STATE', 'sqlite:DATA/aval.db', parseState, 'where attempts live: `sqlite:PATH`, `redis://`, `rediss://`, `redis+sentinel://` or `redis+cluster://`'),
+  setting('AVAL_AGENTS', '127.0.0.1:8080', parseListenAddress, 'the agents listener; port 0 picks a free one'),
+  setting('AVAL_OPERATIONS', '127.0.0.1:9090', parseListenAddress, 'the operations listener: metrics and health'),
+  setting('AVAL_HOSTS', null, parseHosts, 'names that the Host header may carry; without it the listeners\' own and `localhost`'),
+  required('AVAL_ISSUER', parseIdentifier, 'who signs access tokens: their `iss`'),
+  required('AVAL_AUDIENCE', parseIdentifier, 'for whom access tokens are: their sole `aud`'),
+  required('AVAL_JWKS', parseJwks, 'the issuer\'s JWK Set: an https URL or `file:PATH`'),
+  setting('AVAL_RATE', 'token=100/s,address=200/s,burst=5s', parseRates, 'requests admitted for a token and for an address, and the burst'),
+  setting('AVAL_KEY', 'file:DATA/aval.key', parseKeySource, 'keys all HMACs: `file:PATH` or `env:NAME`, 32 bytes in base64; made at first start, but with Redis it must be given and exist'),
+  setting('AVAL_AUDIT', 'file:DATA/audit', parseAudit, 'where the audit goes'),
+  setting('AVAL_TRUST_PROXY', null, parseProxies, 'addresses or CIDR ranges of proxies whose X-Forwarded-For is believed'),
+  setting('AVAL_TLS_CERT', null, parseFile, 'certificate chain in PEM for the listeners; with `AVAL_TLS_KEY`'),
+  setting('AVAL_TLS_KEY', null, parseFile, 'private key in PEM for the listeners; with `AVAL_TLS_CERT`'),
+  setting('AVAL_LOG', 'info', parseLogLevel, 'log level: fatal, error, warn, info, debug, trace or silent'),
+  absent('AVAL_FAILPOINTS', 'for tests only; this build has none compiled in'),
+  absent('AVAL_LOCK', 'check against a catalog lock file'),
+  absent('AVAL_PEOPLE', 'the people listener'),
+  absent('AVAL_PEOPLE_ISSUER', 'sign-in of approvers and operators: the issuer'),
+  absent('AVAL_PEOPLE_CLIENT', 'sign-in of approvers and operators: the client id'),
+  absent('AVAL_PEOPLE_SECRET', 'sign-in of approvers and operators: the client secret'),
+  absent('AVAL_PEOPLE_ORIGIN', 'the origin under which people reach the broker'),
+  absent('AVAL_PEOPLE_ROLES', 'the claim that carries the roles of people'),
+  absent('AVAL_VAULT', 'file of the encrypted vault'),
+  absent('AVAL_WEBHOOKS', 'file of the notification endpoints'),
+  absent('AVAL_PRINCIPALS', 'file of the aliases of one person'),
+])
+
+const rowOf = new Map(configTable.map(row => [row.name, row]))
+
+/** A copy of the process's environment; whoever needs a variable gets it from here. */
+export function readEnvironment (): Environment {
+  return Object.freeze({ ...process.env })
+}
+
+/** @throws ConfigFaults with every fault at once */
+export function readConfig (env: Environment): Config {
+  const read = new Reading(env)
+  const dataFolder = read.value<string>('AVAL_DATA')
+  const value = <Value>(name: string): Value => read.value<Value>(name, dataFolder)
+  const state = value<string>('AVAL_STATE')
+  const key = value<KeySource>('AVAL_KEY')
+  const agents = value<ListenAddress>('AVAL_AGENTS')
+  const operations = value<ListenAddress>('AVAL_OPERATIONS')
+  checkKey(read, env, key, state)
+  checkListeners(read, env, agents, operations)
+  const config: Config = {
+    actionsFolder: value('AVAL_ACTIONS'),
+    openapiFolder: value('AVAL_OPENAPI'),
+    dataFolder,
+    controlPath: join(dataFolder ?? '', 'control.sock'),
+    state,
+    agents,
+    operations,
+    hosts: value<readonly string[] | undefined>('AVAL_HOSTS') ?? null,
+    tokens: Object.freeze({ issuer: value<string>('AVAL_ISSUER'), audience: value<string>('AVAL_AUDIENCE'), jwks: value<JwksSource>('AVAL_JWKS') }),
+    rates: value('AVAL_RATE'),
+    key,
+    keyMayBeMade: isEmbedded(state) && key?.kind === 'file',
+    auditFolder: value('AVAL_AUDIT'),
+    trustProxy: value<readonly string[] | undefined>('AVAL_TRUST_PROXY') ?? [],
+    tls: readTls(read, value('AVAL_TLS_CERT'), value('AVAL_TLS_KEY'), env),
+    logLevel: value('AVAL_LOG'),
+    secretFromEnvironment: name => name.startsWith('AVAL_') ? undefined : env[name],
+  }
+  read.throwIfFaulty({ required: true })
+  return Object.freeze(config)
+}
+
+/** For the commands that talk to a broker on this machine: the same checks, but nothing is required. @throws ConfigFaults */
+export function readLocalConfig (env: Environment): LocalConfig {
+  const read = new Reading(env)
+  const dataFolder = read.value<string>('AVAL_DATA')
+  for (const row of configTable) read.value(row.name, dataFolder)
+  read.throwIfFaulty({ required: false })
+  return Object.freeze({ dataFolder, controlPath: join(dataFolder, 'control.sock') })
+}
+
+/** One pass over an environment that collects what is wrong with it. */
+class Reading {
+  readonly #env: Environment
+  readonly #faults = new Map<string, string>()
+
+  constructor (env: Environment) {
+    this.#env = env
+    for (const name of Object.keys(env)) {
+      if (!name.startsWith('AVAL_')) continue
+      const row = rowOf.get(name)
+      const near = row === undefined ? nearest(name, rowOf.keys()) : null
+      if (row === undefined) this.fault(name, near === null ? 'is not a setting of Aval' : `is not a setting of Aval; did you mean ${near}?`)
+      else if (row.absent) this.fault(name, `is set, but this build has no such feature (${row.meaning})`)
+    }
+    // Node would stop verifying every certificate of the process, those of upstreams and of the issuer included.
+    if (env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') this.fault('NODE_TLS_REJECT_UNAUTHORIZED', 'switches the verification of certificates off; unset it')
+  }
+
+  /** undefined where the variable has no value; a fault is kept for later, so that all are told together. */
+  value<Value> (name: string, dataFolder = ''): Value {
+    const row = rowOf.get(name)!
+    // An empty value is a malformed one, not an absent one: `AVAL_JWKS=` in a unit file is a mistake.
+    const text = this.#env[name] ?? row.default?.replace('DATA', () => dataFolder)
+    if (text === undefined || row.absent) return undefined as Value
+    try {
+      if (text === '') throw new Malformed('is empty')
+      return row.parse(text) as Value
+    } catch (error) {
+      if (!(error instanceof Malformed)) throw error
+      this.fault(name, error.message)
+      return undefined as Value
+    }
+  }
+
+  fault (name: string, message: string): void {
+    if (!this.#faults.has(name)) this.#faults.set(name, message)
+  }
+
+  throwIfFaulty (ask: { readonly required: boolean }): void {
+    for (const row of configTable) {
+      if (ask.required && row.required && this.#env[row.name] === undefined) this.fault(row.name, `is required: ${row.meaning}`)
+    }
+    if (this.#faults.size === 0) return
+    throw new ConfigFaults([...this.#faults].map(([name, message]) => ({ name, message })))
+  }
+}
+
+const isEmbedded = (state: string | undefined): boolean => state?.startsWith('sqlite:') === true
+
+/** With Redis several processes must agree on the key, so none may make its own. */
+function checkKey (read: Reading, env: Environment, key: KeySource | undefined, state: string | undefined): void {
+  if (key === undefined || state === undefined) return
+  if (key.kind === 'env') {
+    if (env[key.name] === undefined) read.fault('AVAL_KEY', 'names a variable that is not set')
+    return
+  }
+  if (isEmbedded(state)) return
+  if (env['AVAL_KEY'] === undefined) read.fault('AVAL_KEY', 'must be given where AVAL_STATE is Redis: all replicas need the same')
+  else if (statSync(key.path, { throwIfNoEntry: false })?.isFile() !== true) read.fault('AVAL_KEY', 'names a file that is not there; where AVAL_STATE is Redis it is not made')
+}
+
+function checkListeners (read: Reading, env: Environment, agents: ListenAddress | undefined, operations: ListenAddress | undefined): void {
+  const listeners = [agents, operations].filter(listener => listener !== undefined)
+  if (env['AVAL_FAILPOINTS'] !== undefined && listeners.some(listener => !listener.loopback)) {
+    read.fault('AVAL_FAILPOINTS', 'is refused with a listener that is not on loopback')
+  }
+  if (agents !== undefined && operations !== undefined && agents.port !== 0 && agents.port === operations.port && agents.host === operations.host) {
+    read.fault('AVAL_OPERATIONS', 'must not be the address of AVAL_AGENTS')
+  }
+}
+
+function readTls (read: Reading, certFile: string | undefined, keyFile: string | undefined, env: Environment): Config['tls'] {
+  if ((env['AVAL_TLS_CERT'] === undefined) !== (env['AVAL_TLS_KEY'] === undefined)) {
+    const lone = env['AVAL_TLS_CERT'] === undefined ? 'AVAL_TLS_KEY' : 'AVAL_TLS_CERT'
+    read.fault(lone, 'is set alone: AVAL_TLS_CERT and AVAL_TLS_KEY go together')
+  }
+  return certFile === undefined || keyFile === undefined ? null : Object.freeze({ certFile, keyFile })
+}
