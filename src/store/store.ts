@@ -11,9 +11,16 @@ export class StateUnavailable extends Error {
   override readonly name = 'StateUnavailable'
 }
 
+/** The state can be reached and must not be used as it is: wrong settings, in use by another process, made by a newer version. */
+export class StateRefused extends Error {
+  override readonly name = 'StateRefused'
+}
+
 /** Who repeats what. All names are HMACs, so that they are short and say nothing. */
 export interface RecordName {
   readonly tag: string
+  /** Many tenants share one tag. */
+  readonly tenant: string
   readonly runKey: string
   readonly recordKey: string
   readonly fingerprint: string
@@ -43,6 +50,15 @@ export interface BeginLimits {
   readonly callsPerRun: number | null
   readonly concurrencyPerTenant: number | null
   readonly unresolvedMax: number
+}
+
+/** One observation under way. */
+export interface Place {
+  readonly tag: string
+  readonly tenant: string
+  readonly runKey: string
+  readonly action: string
+  readonly callId: string
 }
 
 export type Begun =
@@ -97,12 +113,15 @@ export interface Store {
   /** Run keys stopped in the last two days; polled by each replica. */
   stoppedRuns (): Promise<readonly string[]>
 
-  /** Counts one refusal and returns how many there are by now of this action in this run. */
+  /** Counts one refusal and returns how many there are by now of this action in this run. Where a reply was lost it may have counted twice. */
   countRefusal (tag: string, runKey: string, action: string): Promise<number>
 
-  /** Spends one call of an observation against the declared limits; `leave` gives the place back. Places end by themselves after `deadlineMs`. */
-  enter (tag: string, runKey: string, action: string, callId: string, limits: Pick<BeginLimits, 'callsPerRun' | 'concurrencyPerTenant'>, deadlineMs: number): Promise<'entered' | 'run_stopped' | 'budget_exhausted' | 'rate_limited'>
-  leave (tag: string, action: string, callId: string): Promise<void>
+  /**
+   * Spends one call of an observation against the declared limits; `leave` gives the place back. Places end by themselves after `deadlineMs`.
+   * Asking again with the same call id, before it left, answers `entered` and spends nothing.
+   */
+  enter (place: Place, limits: Pick<BeginLimits, 'callsPerRun' | 'concurrencyPerTenant'>, deadlineMs: number): Promise<'entered' | 'run_stopped' | 'budget_exhausted' | 'rate_limited'>
+  leave (place: Place): Promise<void>
 
   /** Binds the state to the key that made its names: false where it was made under another. */
   bindKey (keyId: string): Promise<boolean>
