@@ -5,6 +5,8 @@ import type { JsonSchema, Operation, SecurityScheme } from './openapi/operation.
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 export type JsonObject = { readonly [key: string]: Json }
 
+export const isObject = (value: Json | undefined): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value)
+
 export type Effect = 'observation' | 'reversible_change' | 'external_commitment' | 'irreversible_change'
 export type Involvement = 'money' | 'access' | 'personal_data' | 'bulk' | 'public'
 export type Sensitivity = 'public' | 'internal' | 'personal' | 'secret'

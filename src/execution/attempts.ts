@@ -1,0 +1,129 @@
+// What an agent may ask about its own attempts. An attempt is visible to the same (iss, sub, tenant, run) alone, and only while its action could be
+// called: capability and scope are checked again at every read.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { AttemptEvent, AttemptRecord } from '../attempts/attempt.ts'
+import { tagOfAttempt } from '../attempts/identity.ts'
+import { Refusal } from '../errors.ts'
+import { attemptAnswer, refusalAnswer } from './answer.ts'
+import { authenticate } from './authenticate.ts'
+import type { Caller } from './call.ts'
+import { mayCall } from './capability.ts'
+import type { Answer, Envelope } from './envelope.ts'
+import { initialBindings, isInScope } from './scope.ts'
+import type { Services } from './services.ts'
+import { messageOf, reachState } from './state.ts'
+
+export interface Ask {
+  readonly authorization: string | undefined
+  readonly correlationId: string
+}
+
+export interface Listing {
+  readonly status: number
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+const LIST_MAX = 200
+const POLL_MS_MAX = 500
+
+export async function getAttempt (ask: Ask & { readonly id: string, readonly waitMs: number }, services: Services): Promise<Answer> {
+  return answering(ask, async () => {
+    const caller = await authenticate(ask, services)
+    const endsAtMs = performance.now() + ask.waitMs
+    let record = await own(caller, ask.id, services)
+    for (let pauseMs = 50; record.state !== 'settled' && performance.now() < endsAtMs && !services.draining(); pauseMs = Math.min(pauseMs * 2, POLL_MS_MAX)) {
+      await sleep(Math.min(pauseMs, Math.max(1, endsAtMs - performance.now())))
+      record = await own(caller, ask.id, services)
+    }
+    return attemptAnswer(record, ask.correlationId, { duplicate: false })
+  })
+}
+
+export async function listAttempts (ask: Ask & { readonly limit: number }, services: Services): Promise<Listing> {
+  return listing(ask, async () => {
+    const caller = await authenticate(ask, services)
+    if (caller.run === null) throw Refusal.of('RUN_REQUIRED')
+    const limit = Math.min(ask.limit, LIST_MAX)
+    const records = await reachState(services, 'ofRun', () => services.store.ofRun(caller.tag, caller.runKey, limit))
+    const attempts = records.filter(record => isVisible(caller, record, services)).map(record => attemptAnswer(record, record.correlationId, { duplicate: false }).envelope)
+    return { ok: true, correlation_id: ask.correlationId, attempts }
+  })
+}
+
+export type CancelState = 'cancelled' | 'too_late' | 'already_settled'
+
+/** Only what was never sent can be cancelled; for the rest the wish is noted, and the outcome stays what the evidence says. */
+export async function cancelAttempt (ask: Ask & { readonly id: string }, services: Services): Promise<Answer> {
+  return answering(ask, async () => {
+    const { before, after } = await advanceOwn(ask, { type: 'cancel' }, services)
+    const state: CancelState = after.settlement?.code === 'CANCELLED' ? 'cancelled' : before.state === 'settled' ? 'already_settled' : 'too_late'
+    const answer = attemptAnswer(after, ask.correlationId, { duplicate: false })
+    return { ...answer, envelope: { ...answer.envelope, cancel: state } as Envelope }
+  })
+}
+
+export async function escalateAttempt (ask: Ask & { readonly id: string }, services: Services): Promise<Answer> {
+  return answering(ask, async () => {
+    const { after } = await advanceOwn(ask, { type: 'escalate' }, services)
+    if (after.state === 'escalated') tellEscalated(after, services)
+    return attemptAnswer(after, ask.correlationId, { duplicate: false })
+  })
+}
+
+export async function stopRun (ask: Ask, services: Services): Promise<Listing> {
+  return listing(ask, async () => {
+    const caller = await authenticate(ask, services)
+    if (caller.run === null) throw Refusal.of('RUN_REQUIRED')
+    await reachState(services, 'stopRun', () => services.runs.stop(caller.tag, caller.runKey))
+    return { ok: true, correlation_id: ask.correlationId, run: caller.run, stopped: true }
+  })
+}
+
+async function advanceOwn (ask: Ask & { readonly id: string }, event: AttemptEvent, services: Services): Promise<{ before: AttemptRecord, after: AttemptRecord }> {
+  const caller = await authenticate(ask, services)
+  const before = await own(caller, ask.id, services)
+  const advanced = await reachState(services, event.type, () => services.store.advance(before, event))
+  if (advanced.kind === 'missing') throw Refusal.of('NOT_FOUND')
+  return { before, after: advanced.record }
+}
+
+function tellEscalated (record: AttemptRecord, services: Services): void {
+  services.telemetry.attempt({
+    attemptId: record.id, actionId: record.action, definition: record.definition, correlationId: record.correlationId, by: 'person', state: record.state,
+    outcome: 'unknown', code: null, sent: null, personMark: null,
+  })
+}
+
+/** Absent, foreign and no longer allowed answer alike. */
+async function own (caller: Caller, id: string, services: Services): Promise<AttemptRecord> {
+  const record = tagOfAttempt(id) === caller.tag ? await reachState(services, 'find', () => services.store.find(id)) : null
+  if (record === null || !isVisible(caller, record, services)) throw Refusal.of('NOT_FOUND')
+  return record
+}
+
+function isVisible (caller: Caller, record: AttemptRecord, services: Services): boolean {
+  const { owner } = record
+  if (owner.iss !== caller.iss || owner.sub !== caller.sub || owner.tenant !== caller.tenant || owner.run !== caller.run) return false
+  const action = mayCall(services.catalog(), caller, record.action)
+  return action !== null && isInScope(action, initialBindings(record.args, caller.view, services.now()))
+}
+
+async function answering (ask: Ask, work: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await work()
+  } catch (error) {
+    return refusalAnswer(refusalOf(error), ask.correlationId, null)
+  }
+}
+
+async function listing (ask: Ask, work: () => Promise<Listing['body']>): Promise<Listing> {
+  try {
+    return { status: 200, body: await work() }
+  } catch (error) {
+    const answer = refusalAnswer(refusalOf(error), ask.correlationId, null)
+    return { status: answer.status, body: { ...answer.envelope } }
+  }
+}
+
+const refusalOf = (error: unknown): Refusal => error instanceof Refusal ? error : Refusal.of('INTERNAL', { internal: messageOf(error) })
+

@@ -1,0 +1,38 @@
+// Step 3: which action, and may this caller call it at all. An action that does not exist and one that is not granted answer alike.
+import { grantedActions, type Action, type Catalog } from '../catalog/catalog.ts'
+import { Refusal } from '../errors.ts'
+import type { Call, Caller, Capable } from './call.ts'
+import type { Services } from './services.ts'
+
+export function requireCapability (call: Call, services: Services): Capable {
+  const { caller } = call
+  const catalog = services.catalog()
+  const action = mayCall(catalog, caller, call.arrival.actionId)
+  if (action === null) throw Refusal.of('UNKNOWN_ACTION')
+  if (isRetired(action, services.now())) {
+    const use = action.sunset?.use ?? null
+    throw Refusal.of('VERSION_RETIRED', use === null ? {} : { hint: `Use ${use} instead.` })
+  }
+  if (action.write && caller.run === null) throw Refusal.of('RUN_REQUIRED')
+  if (services.runs.isStopped(caller.runKey)) throw Refusal.of('RUN_STOPPED')
+  const { refusalsPerRun } = action.limits
+  if (refusalsPerRun !== null && services.runs.refusals(caller.runKey, action.id) >= refusalsPerRun) throw Refusal.of('TOO_MANY_REFUSALS')
+  // No person can be asked anywhere yet, so nothing may be read or sent for an action that needs one.
+  if (action.consent !== 'none') throw Refusal.of('CONSENT_UNAVAILABLE')
+  return { call, action, catalog }
+}
+
+/** The action of this id where the caller's roles and its token grant it; what is listed is exactly what this finds. */
+export function mayCall (catalog: Catalog, caller: Pick<Caller, 'roles' | 'claimedActions'>, actionId: string): Action | null {
+  const action = catalog.actions.get(actionId)
+  if (action === undefined) return null
+  const granted = caller.roles.some(role => catalog.roles.get(role)?.actions.has(actionId) === true)
+  return granted && (caller.claimedActions === null || caller.claimedActions.includes(actionId)) ? action : null
+}
+
+export const callableActions = (catalog: Catalog, caller: Caller): readonly Action[] => grantedActions(catalog, caller.roles, caller.claimedActions)
+
+/** `sunset.after` is the last day, in UTC, on which the version answers. */
+export function isRetired (action: Action, now: Date): boolean {
+  return action.sunset !== null && now.toISOString().slice(0, 10) > action.sunset.after
+}

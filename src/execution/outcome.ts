@@ -1,0 +1,73 @@
+// Step 13: what the reply means: the sheet's rules, else the default table. Where evidence is missing the outcome is `unknown` and says what is missing;
+// it is never guessed.
+import { readAnswer } from '../catalog/answer.ts'
+import type { Answer, Bindings, Verdict } from '../catalog/catalog.ts'
+import { ERRORS, type ErrorCode } from '../errors.ts'
+import type { Sent } from './dispatch.ts'
+import type { Services } from './services.ts'
+
+export interface Judged {
+  readonly sent: Sent
+  readonly verdict: Verdict
+  /** With the response, for the view. */
+  readonly bindings: Bindings
+  /** false: it is proved that no byte left. */
+  readonly left: boolean
+  /** A look-up of the own id decided it, not the answer. */
+  readonly byLookup: boolean
+}
+
+export async function readOutcome (sent: Sent, services: Services): Promise<Judged> {
+  const judged = judgeReply(sent)
+  return judged.verdict.lookFirst && sent.attempt !== null ? lookFirst(judged, services) : judged
+}
+
+function judgeReply (sent: Sent): Judged {
+  const { reserved, reply } = sent
+  const { action } = reserved.facts.scoped.valid.capable
+  const because = (verdict: Verdict, left = true): Judged => ({ sent, verdict, bindings: reserved.bindings, left, byLookup: false })
+  switch (reply.kind) {
+    case 'unsent': return because(rejected('UPSTREAM_UNREACHABLE'), false)
+    case 'lost': return because(action.write ? unknown(`no answer came back (${reply.cause})`) : rejected('UPSTREAM_ERROR'))
+    case 'cut': return because(action.write ? unknown(`the answer, of status ${reply.status}, was cut (${reply.cause})`) : rejected(reply.status < 300 ? 'RESULT_INVALID' : 'UPSTREAM_ERROR'))
+    case 'answer': {
+      const parsed = readAnswer(action.request.operation, reply)
+      const success = reply.status >= 200 && reply.status <= 299
+      if (parsed.kind === 'invalid' && (success || parsed.why === 'status')) {
+        return because(action.write ? unknown(`the answer, of status ${reply.status}, cannot be read (${parsed.why})`) : rejected('RESULT_INVALID'))
+      }
+      // The body of a refusal may be of any kind; its status speaks.
+      const response: Answer = parsed.kind === 'ok' ? parsed.answer : { status: reply.status, headers: reply.headers, body: null }
+      const bindings = { ...reserved.bindings, response }
+      return { sent, verdict: action.judge(bindings), bindings, left: true, byLookup: false }
+    }
+  }
+}
+
+/**
+ * 404, 409, 410 and 412 may be the echo of our own write, sent twice by something between us and the upstream: where the attempt has an id of its own
+ * that can be looked up, that decides (reliability.md §3.3 row 22).
+ */
+async function lookFirst (judged: Judged, services: Services): Promise<Judged> {
+  const { action } = judged.sent.reserved.facts.scoped.valid.capable
+  if (action.lookup === null || !action.lookup.ownId) return judged
+  const found = await services.resolver.lookUp(action, judged.sent.attempt!)
+  if (found.kind === 'settled' && found.settlement.outcome !== 'rejected') {
+    const { outcome, result } = found.settlement
+    return { ...judged, byLookup: true, verdict: { ...PLAIN, outcome, result } }
+  }
+  if (found.kind === 'settled' || found.kind === 'absent') return judged
+  return { ...judged, verdict: unknown(`the upstream answered ${judged.verdict.code}, and the own id could not be looked up`) }
+}
+
+const PLAIN: Verdict = Object.freeze({
+  outcome: 'completed', code: null, message: null, retryable: false, retryAfterSeconds: null, reference: null, result: undefined, lookFirst: false, missing: null,
+})
+
+function rejected (code: ErrorCode): Verdict {
+  return { ...PLAIN, outcome: 'rejected', code, message: ERRORS[code].message, retryable: ERRORS[code].retryable }
+}
+
+function unknown (missing: string): Verdict {
+  return { ...PLAIN, outcome: 'unknown', code: 'OUTCOME_UNKNOWN', message: ERRORS.OUTCOME_UNKNOWN.message, missing }
+}

@@ -1,0 +1,54 @@
+// Step 14: the allow-listed view of the answer, validated, bounded and scanned for secrets. A write that completed stays completed whatever its
+// answer held: its result is then null and says why.
+import { ProjectionFault, type Json, type Verdict } from '../catalog/catalog.ts'
+import { ERRORS, type ErrorCode } from '../errors.ts'
+import type { Judged } from './outcome.ts'
+import type { Services } from './services.ts'
+
+export interface Projected {
+  readonly judged: Judged
+  /** The verdict, which an unusable answer to an observation turns into a rejection. */
+  readonly verdict: Verdict
+  readonly result: Json
+  readonly truncated: boolean
+  readonly withheld: string | null
+}
+
+export function project (judged: Judged, services: Services): Projected {
+  const { verdict } = judged
+  const { action } = judged.sent.reserved.facts.scoped.valid.capable
+  const plain: Projected = { judged, verdict, result: null, truncated: false, withheld: null }
+  if (holdsSecret(judged, services)) return unusable(plain, 'RESULT_WITHHELD', action.write, services, action.id)
+  if (verdict.outcome !== 'completed' && verdict.outcome !== 'already_in_desired_state') return plain
+  if (verdict.result !== undefined) {
+    return leaks(judged, JSON.stringify(verdict.result), services)
+      ? unusable(plain, 'RESULT_WITHHELD', action.write, services, action.id)
+      : { ...plain, result: verdict.result }
+  }
+  if (action.view === null || verdict.outcome !== 'completed' || judged.byLookup) return plain
+  try {
+    const { result, truncated } = action.view.project(judged.bindings)
+    if (leaks(judged, JSON.stringify(result), services)) return unusable(plain, 'RESULT_WITHHELD', action.write, services, action.id)
+    return { ...plain, result, truncated }
+  } catch (error) {
+    if (!(error instanceof ProjectionFault)) throw error
+    return unusable(plain, error.code, action.write, services, action.id)
+  }
+}
+
+function unusable (plain: Projected, code: ErrorCode, write: boolean, services: Services, actionId: string): Projected {
+  services.telemetry.withheld({ actionId, code })
+  if (write) return { ...plain, withheld: plain.verdict.outcome === 'completed' ? code : null }
+  return { ...plain, verdict: { ...plain.verdict, outcome: 'rejected', code, message: ERRORS[code].message, retryable: false, result: undefined } }
+}
+
+/** The whole answer is scanned, not only what the view shows: an upstream that echoes our credential is an alarm in itself. */
+function holdsSecret (judged: Judged, services: Services): boolean {
+  const { reply } = judged.sent
+  return reply.kind === 'answer' && reply.body.length > 0 && leaks(judged, reply.body, services)
+}
+
+function leaks (judged: Judged, bytes: Buffer | string, services: Services): boolean {
+  const { action, call } = judged.sent.reserved.facts.scoped.valid.capable
+  return services.credentials.leaks(action.upstream, call.caller.tenant, bytes)
+}

@@ -1,0 +1,144 @@
+// Step 10: the attempt, its claims and its spending become durable, all or nothing, before the first byte can leave. The exact request is built here,
+// because it may carry the attempt's key; one that cannot be built has begun nothing.
+import { randomBytes } from 'node:crypto'
+import { RECORD_FORMAT, SEND_WINDOW_MS, type AttemptRecord } from '../attempts/attempt.ts'
+import type { AttemptView, Bindings } from '../catalog/catalog.ts'
+import { Refusal, type ErrorCode } from '../errors.ts'
+import type { Begun, RecordName } from '../store/store.ts'
+import type { WireRequest } from '../upstream/wire.ts'
+import { UNRESOLVED_MAX } from './admit.ts'
+import type { Facts } from './call.ts'
+import type { Approved } from './consent.ts'
+import { evaluating } from './facts.ts'
+import type { CallRecord } from './record.ts'
+import { repeatOf, type Duplicate } from './recall.ts'
+import type { Services } from './services.ts'
+import { reachState } from './state.ts'
+
+/** Equal calls that race for one key; each round of it means that another attempt of this key was begun and ended meanwhile. */
+const ROUNDS_MAX = 5
+
+const REFUSED_BY_BEGIN = {
+  run_stopped: 'RUN_STOPPED',
+  budget_exhausted: 'BUDGET_EXHAUSTED',
+  unresolved_limit: 'UNRESOLVED_LIMIT',
+  rate_limited: 'RATE_LIMITED',
+  target_busy: 'TARGET_BUSY',
+} as const satisfies Record<Exclude<Begun['kind'], 'begun' | 'recalled'>, ErrorCode>
+
+/** The request that will be sent, and the attempt that allows it (null for an observation). Made by `reserve` alone. */
+export class Reserved {
+  readonly kind = 'reserved'
+  readonly facts: Facts
+  readonly request: WireRequest
+  readonly attempt: AttemptRecord | null
+  readonly bindings: Bindings
+  #durable = true
+
+  private constructor (facts: Facts, request: WireRequest, attempt: AttemptRecord | null, bindings: Bindings) {
+    this.facts = facts
+    this.request = request
+    this.attempt = attempt
+    this.bindings = bindings
+  }
+
+  get durable (): boolean { return this.#durable }
+
+  static async make (approved: Approved, record: CallRecord, services: Services): Promise<Reserved | Duplicate> {
+    const { facts, admitted } = approved
+    const { recalled } = admitted
+    if (recalled.kind === 'observation') {
+      return new Reserved(facts, buildRequest(facts, facts.bindings, services), null, facts.bindings)
+    }
+    let place = recalled.state?.finding.kind === 'free' ? recalled.state.finding : { n: 0, g: 0, after: null }
+    for (let round = 0; round < ROUNDS_MAX; round++) {
+      const { attempt, bindings, request } = prepare(facts, recalled.name, place, services)
+      record.attempting(attempt)
+      const begun = await reachState(services, 'begin', () => services.store.begin(attempt, place.after, beginLimits(facts)))
+      if (begun.kind === 'begun') return new Reserved(facts, request, begun.record, bindings)
+      record.notAttempting()
+      if (begun.kind !== 'recalled') throw Refusal.of(REFUSED_BY_BEGIN[begun.kind], begun.kind === 'target_busy' || begun.kind === 'rate_limited' ? { retryAfterSeconds: 1 } : {})
+      const duplicate = repeatOf(begun.recalled)
+      if (duplicate !== null) return duplicate
+      if (begun.recalled.finding.kind === 'free') place = begun.recalled.finding
+    }
+    throw Refusal.of('CALL_IN_PROGRESS', { retryAfterSeconds: 1 })
+  }
+}
+
+export async function reserve (approved: Approved, record: CallRecord, services: Services): Promise<Reserved | Duplicate> {
+  return Reserved.make(approved, record, services)
+}
+
+function beginLimits (facts: Facts): { callsPerRun: number | null, concurrencyPerTenant: number | null, unresolvedMax: number } {
+  const { callsPerRun, concurrencyPerTenant } = facts.scoped.valid.capable.action.limits
+  return { callsPerRun, concurrencyPerTenant, unresolvedMax: UNRESOLVED_MAX }
+}
+
+function buildRequest (facts: Facts, bindings: Bindings, services: Services): WireRequest {
+  const { action } = facts.scoped.valid.capable
+  return services.upstream.build(action.upstream, evaluating(() => action.request.place(bindings)))
+}
+
+function prepare (facts: Facts, name: RecordName, place: { readonly n: number, readonly g: number }, services: Services): { attempt: AttemptRecord, bindings: Bindings, request: WireRequest } {
+  const { identity } = services
+  const { action } = facts.scoped.valid.capable
+  const view: AttemptView = { id: identity.attemptId(name.tag, name.recordKey, place.n), key: identity.upstreamKey(name.recordKey, place.g), reference: null }
+  const bindings: Bindings = { ...facts.bindings, attempt: view }
+  const request = buildRequest(facts, bindings, services)
+  return { attempt: newRecord(facts, name, place, view, bindings, services, action.limits.timeoutMs), bindings, request }
+}
+
+function newRecord (facts: Facts, name: RecordName, place: { readonly n: number, readonly g: number }, view: AttemptView, bindings: Bindings, services: Services, timeoutMs: number): AttemptRecord {
+  const { identity } = services
+  const { action, call } = facts.scoped.valid.capable
+  const { caller, arrival } = call
+  const { tenant } = caller
+  const { target } = facts
+  const serialize = action.limits.serialize === null ? null : evaluating(() => action.limits.serialize!(bindings))
+  return {
+    format: RECORD_FORMAT,
+    id: view.id,
+    tag: name.tag,
+    recordKey: name.recordKey,
+    runKey: name.runKey,
+    keyed: name.keyed,
+    fingerprint: name.fingerprint,
+    n: place.n,
+    g: place.g,
+    key: view.key,
+    action: action.id,
+    definition: action.digest,
+    upstream: action.upstream.name,
+    owner: { iss: caller.iss, sub: caller.sub, tenant, run: caller.run! },
+    caller: caller.view,
+    args: bindings.args,
+    values: bindings.values,
+    target,
+    claims: {
+      target: target === null ? null : identity.claim('target', tenant, action.upstream.name, target.type, target.id),
+      serialize: serialize === null ? null : identity.claim('serialize', tenant, action.upstream.name, serialize),
+      equal: identity.claim('equal', tenant, action.id, bindings.args),
+    },
+    guarded: action.versionGuarded,
+    sensitive: action.sensitivity === 'secret',
+    timeoutMs,
+    quiescenceMs: SEND_WINDOW_MS + timeoutMs + (action.lookup?.absent?.settlesAfterMs ?? 0),
+    correlationId: arrival.correlationId,
+    state: 'prepared',
+    revision: 1,
+    token: randomBytes(16).toString('hex'),
+    reference: null,
+    missing: null,
+    cancelRequested: false,
+    lookups: 0,
+    firstAbsentAtMs: null,
+    settlement: null,
+    // Stamped by the store, which also counts the lease from its own clock.
+    preparedAtMs: 0,
+    dispatchedAtMs: null,
+    unknownAtMs: null,
+    settledAtMs: null,
+    dueAtMs: null,
+  }
+}

@@ -1,0 +1,30 @@
+// Sends that are safe to repeat are repeated: two more tries inside one time-out where nothing usable came back (DESIGN.md §4.2 "retry: safe").
+import { setTimeout as sleep } from 'node:timers/promises'
+import { readOnce, type ReadAsk, type SendPorts } from '../attempts/send.ts'
+import type { Reply } from '../upstream/wire.ts'
+
+const TRIES = 3
+const PAUSE_MS = 100
+
+export async function safeRead (actionId: string, ask: ReadAsk, ports: SendPorts): Promise<Reply> {
+  return repeatSafely(actionId, ask.timeoutMs, ports, timeoutMs => readOnce({ ...ask, timeoutMs }, ports))
+}
+
+export async function repeatSafely (actionId: string, timeoutMs: number, ports: SendPorts, send: (timeoutMs: number) => Promise<Reply>): Promise<Reply> {
+  const endsAtMs = performance.now() + timeoutMs
+  let reply = await send(timeoutMs)
+  for (let tries = 1; tries < TRIES && isWorthAsking(reply); tries++) {
+    await sleep(PAUSE_MS * tries)
+    const leftMs = endsAtMs - performance.now()
+    if (leftMs < PAUSE_MS) break
+    ports.telemetry.retried({ actionId, retry: 'safe' })
+    reply = await send(leftMs)
+  }
+  return reply
+}
+
+/** Faults of the way or of the moment; an address that may not be dialled stays one. */
+function isWorthAsking (reply: Reply): boolean {
+  if (reply.kind === 'answer') return reply.status === 408 || reply.status >= 500
+  return reply.cause !== 'address_refused' && reply.cause !== 'tls' && reply.cause !== 'too_large' && reply.cause !== 'shutting_down'
+}
