@@ -4,7 +4,8 @@
 export type JsonSchema = boolean | { readonly [keyword: string]: unknown }
 
 export type ParameterPlace = 'path' | 'query' | 'header' | 'cookie'
-export type ParameterStyle = 'simple' | 'label' | 'matrix' | 'form' | 'spaceDelimited' | 'pipeDelimited' | 'deepObject' | 'tabDelimited' | 'brackets'
+export type ParameterStyle = 'simple' | 'label' | 'matrix' | 'form' | 'spaceDelimited' | 'pipeDelimited' | 'deepObject' | 'tabDelimited' |
+  'brackets' | 'cookie'
 
 export interface Parameter {
   readonly name: string
@@ -59,6 +60,8 @@ export interface Operation {
   readonly responses: readonly ResponseDefinition[]
   /** Names of header parameters that the specification tells to ignore (Accept, Content-Type, Authorization), and others, in lower case. */
   readonly declaredHeaders: ReadonlySet<string>
+  /** URLs of the operation's own `servers`, else of its path item's, as the document writes them; the document's root servers are not here. */
+  readonly servers: readonly string[]
   /** SHA-256 over the operation and everything it refers to, in canonical JSON. */
   readonly digest: string
   /** What a reader of the document should know: ignored siblings, tolerated spellings. */
@@ -72,4 +75,11 @@ export function responseFor (operation: Operation, status: number): ResponseDefi
   return operation.responses.find(response => response.status === exact) ??
     operation.responses.find(response => response.status === range) ??
     operation.responses.find(response => response.status === 'default')
+}
+
+/** The schema that a response declares for a media type: the exact type first, then `type/*`, then `any type`. */
+export function contentFor (response: ResponseDefinition, mediaType: string): JsonSchema | undefined {
+  const exact = response.content.get(mediaType)
+  if (exact !== undefined) return exact
+  return response.content.get(`${mediaType.slice(0, mediaType.indexOf('/'))}/*`) ?? response.content.get('*/*')
 }
