@@ -1,0 +1,45 @@
+// `npm test`: sees to it that the real servers that the tests start are installed, checks the types, then runs every test file under node --test.
+// As root on Debian it installs what is missing; elsewhere it says what to install and stops, because a test that was skipped would count as green.
+import { spawnSync } from 'node:child_process'
+import { existsSync, globSync } from 'node:fs'
+
+const NEEDED: ReadonlyArray<{ readonly program: string, readonly debian: string }> = [
+  { program: 'redis-server', debian: 'redis-server' },
+  { program: 'pdns_server', debian: 'pdns-server' },
+  { program: 'sqlite3', debian: 'sqlite3' },
+  { program: 'prometheus', debian: 'prometheus' },
+  { program: 'promtool', debian: 'prometheus' },
+]
+/** Has no program of its own. */
+const PDNS_BACKEND = 'pdns-backend-sqlite3'
+const PATHS = [...(process.env['PATH'] ?? '').split(':'), '/usr/sbin', '/sbin']
+
+const isInstalled = (program: string): boolean => PATHS.some(folder => existsSync(`${folder}/${program}`))
+
+function run (command: string, args: readonly string[], env: NodeJS.ProcessEnv = process.env): number {
+  return spawnSync(command, args, { stdio: 'inherit', env }).status ?? 1
+}
+
+function installWhatIsMissing (): void {
+  const missing = new Set(NEEDED.filter(one => !isInstalled(one.program)).map(one => one.debian))
+  if (missing.has('pdns-server')) missing.add(PDNS_BACKEND)
+  if (missing.size === 0) return
+  const packages = [...missing]
+  if (process.getuid?.() !== 0 || !isInstalled('apt-get')) {
+    console.error(`The tests start real servers. Install these first (the names are Debian's): ${packages.join(' ')}`)
+    process.exit(2)
+  }
+  // Debian would start what it installs; the tests start their own, on free ports.
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }
+  const status = run('apt-get', ['update', '-q'], env) || run('apt-get', ['install', '-y', '-q', '--no-install-recommends', ...packages], env)
+  if (status !== 0) process.exit(2)
+}
+
+if (Number(process.versions.node.split('.')[0]) < 24) {
+  console.error(`Aval runs on Node 24; this is ${process.version}. Run it through npm, which takes the pinned one: npm test`)
+  process.exit(2)
+}
+installWhatIsMissing()
+if (run(process.execPath, ['node_modules/typescript/bin/tsc', '--noEmit']) !== 0) process.exit(1)
+const files = process.argv.length > 2 ? process.argv.slice(2) : globSync('test/**/*.test.ts').sort()
+process.exit(run(process.execPath, ['--test', '--test-concurrency=2', ...files]))
