@@ -21,6 +21,8 @@ export type Reply =
     readonly headers: { readonly [name: string]: string }
     readonly body: Buffer
     readonly durationMs: number
+    /** false: the body ended with the connection, so nothing on the wire says that it is whole (RFC 9112 §6.3, rule 8). Absent where its length was framed. */
+    readonly delimited?: false
   }
   /** The head was seen, the body was not seen whole. */
   | { readonly kind: 'cut', readonly status: number, readonly cause: LostCause, readonly durationMs: number }
