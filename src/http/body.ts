@@ -1,0 +1,46 @@
+// The body of a request, read only when somebody asks for it: that is after the access token was verified.
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Readable } from 'node:stream'
+import { Refusal } from '../errors.ts'
+
+export const BODY_BYTES_MAX = 64 * 1024
+
+// RFC 9110 §8.3.1: type and parameter names are case-insensitive. Nothing but UTF-8 is JSON here, whatever a parameter says.
+const JSON_TYPE = /^application\/json(?:; ?charset=(?:utf-8|"utf-8"))?$/i
+
+/**
+ * All bytes of the body. Ends with whatever ends the connection (the listener's request timeout among them); past the limit it reads no further.
+ * @throws Refusal UNSUPPORTED_MEDIA_TYPE, TOO_LARGE, or MALFORMED_REQUEST where the body ended early
+ */
+export function readBody (stream: Readable, headers: IncomingHttpHeaders, limits: { readonly bytesMax: number }): Promise<Buffer> {
+  if (headers['content-encoding'] !== undefined || !JSON_TYPE.test(headers['content-type'] ?? '')) {
+    return Promise.reject(Refusal.of('UNSUPPORTED_MEDIA_TYPE'))
+  }
+  const tooLarge = (): Refusal => Refusal.of('TOO_LARGE', { hint: `At most ${limits.bytesMax} bytes.` })
+  if (Number(headers['content-length'] ?? 0) > limits.bytesMax) return Promise.reject(tooLarge())
+
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    const settle = (end: () => void): void => {
+      stream.off('data', onData).off('end', onEnd).off('error', onLost).off('close', onLost)
+      end()
+    }
+    const onData = (chunk: Buffer): void => {
+      size += chunk.length
+      if (size <= limits.bytesMax) {
+        chunks.push(chunk)
+        return
+      }
+      stream.pause()
+      settle(() => { reject(tooLarge()) })
+    }
+    const onEnd = (): void => { settle(() => { resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size)) }) }
+    const onLost = (): void => { settle(() => { reject(Refusal.of('MALFORMED_REQUEST', { rule: 'body_incomplete' })) }) }
+    if (stream.destroyed) {
+      onLost()
+      return
+    }
+    stream.on('data', onData).on('end', onEnd).on('error', onLost).on('close', onLost)
+  })
+}

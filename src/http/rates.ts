@@ -1,0 +1,63 @@
+// Rates of requests, counted in this process: per access token for callers whose token was accepted before, per address for everyone else. So forged
+// tokens spend the allowance of the address that sends them, and do not lock out callers behind the same address whose tokens are good.
+import { hash } from 'node:crypto'
+import ipaddr from 'ipaddr.js'
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
+import { Refusal } from '../errors.ts'
+
+export interface Rates {
+  readonly tokenPerSecond: number
+  readonly addressPerSecond: number
+  /** Allowances are counted over this long, so that a short burst passes. */
+  readonly burstSeconds: number
+}
+
+export interface RateGate {
+  /** @throws Refusal RATE_LIMITED with the seconds to wait */
+  admit (address: string, authorization: string | undefined): Promise<void>
+  /** Tells how a route that asks for a token was answered. */
+  learn (authorization: string | undefined, status: number): void
+}
+
+const ACCEPTED_TOKENS_MAX = 10_000
+
+export function openRateGate (rates: Rates): RateGate {
+  const perToken = new RateLimiterMemory({ points: Math.ceil(rates.tokenPerSecond * rates.burstSeconds), duration: rates.burstSeconds })
+  const perAddress = new RateLimiterMemory({ points: Math.ceil(rates.addressPerSecond * rates.burstSeconds), duration: rates.burstSeconds })
+  // Digests of tokens that a call was admitted with, the latest last.
+  const accepted = new Set<string>()
+
+  return {
+    async admit (address, authorization) {
+      const token = authorization === undefined ? null : digest(authorization)
+      if (token === null || !accepted.has(token)) await spend(perAddress, network(address))
+      if (token !== null) await spend(perToken, token)
+    },
+    learn (authorization, status) {
+      if (authorization === undefined) return
+      const token = digest(authorization)
+      if (status === 401) accepted.delete(token)
+      if (status < 200 || status > 299 || accepted.has(token)) return
+      accepted.add(token)
+      if (accepted.size > ACCEPTED_TOKENS_MAX) accepted.delete(accepted.values().next().value!)
+    },
+  }
+}
+
+const digest = (authorization: string): string => hash('sha256', authorization, 'base64')
+
+/** One subscriber of IPv6 has a /64 (RFC 6177), so a single address would count nobody. */
+function network (address: string): string {
+  if (!ipaddr.isValid(address)) return address
+  const parsed = ipaddr.process(address)
+  return parsed instanceof ipaddr.IPv6 ? parsed.parts.slice(0, 4).join(':') : parsed.toString()
+}
+
+async function spend (limiter: RateLimiterMemory, key: string): Promise<void> {
+  try {
+    await limiter.consume(key)
+  } catch (error) {
+    if (!(error instanceof RateLimiterRes)) throw error
+    throw Refusal.of('RATE_LIMITED', { retryAfterSeconds: Math.max(1, Math.ceil(error.msBeforeNext / 1_000)) })
+  }
+}

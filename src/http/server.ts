@@ -1,0 +1,172 @@
+// What every listener has in common: the checks of a request before its route sees it, and the one envelope for whatever goes wrong. Routes are added
+// by agents/agents.ts and operations/operations.ts.
+import { randomBytes } from 'node:crypto'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, type RouteOptions } from 'fastify'
+import { Refusal } from '../errors.ts'
+import { refusalOf, sendRefusal } from './envelope.ts'
+import { requireServedHost, requireSingleHeaders, SECURITY_HEADERS, STRICT_TRANSPORT } from './headers.ts'
+import { closeBehindAnswer, createNodeServer, hasBody, leavesBodyUnread, TIMEOUTS, type Timeouts, type Tls } from './node-server.ts'
+import { readQuery } from './query.ts'
+import { openRateGate, type Rates } from './rates.ts'
+
+export type Plane = 'agents' | 'people' | 'operations'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Which listener the route belongs to; it can stand on no other. */
+    plane?: Plane
+    /** `token`: whoever handles it verifies the access token before anything else. */
+    auth?: 'token' | 'none'
+    /** A body on any other route is refused. */
+    takesBody?: boolean
+    /** Set from the route's querystring schema. */
+    parameters?: ReadonlySet<string>
+  }
+  interface FastifyRequest {
+    /** The query, strictly read. */
+    asked: ReadonlyMap<string, string>
+  }
+}
+
+/** What the boundary tells: refusals that no step of a call saw, and faults of the broker's own. */
+export interface BoundaryEvents {
+  refused (event: { readonly plane: Plane, readonly code: string, readonly correlationId: string }): void
+  /** For the log, under the correlation id; `error` may hold anything and is never answered. */
+  fault (event: { readonly plane: Plane, readonly correlationId: string, readonly error: unknown }): void
+}
+
+export interface ListenerOptions {
+  /** Names that the Host header may carry, IPv6 addresses in brackets. */
+  readonly hosts: readonly string[]
+  /** Addresses or CIDRs of proxies whose X-Forwarded-For is believed; empty: none. */
+  readonly trustProxy: readonly string[]
+  readonly tls: Tls | null
+  /** null: no limit. */
+  readonly rates: Rates | null
+  /** true: every request is answered 503 SHUTTING_DOWN. */
+  draining (): boolean
+  readonly events: BoundaryEvents
+  readonly timeouts?: Partial<Timeouts>
+  /** How long a close waits for calls in flight before it cuts their connections. */
+  readonly closeGraceMs?: number
+}
+
+const CLOSE_GRACE_MS = 25_000
+
+/** 128 bits, made here and never taken from the client. */
+export const newCorrelationId = (): string => `cor_${randomBytes(16).toString('hex')}`
+
+/** A Fastify instance with every check in place and no route. Aborts `closing` when it begins to close. */
+export function buildListener (plane: Plane, options: ListenerOptions, closing: AbortController): FastifyInstance {
+  const timeouts: Timeouts = { ...TIMEOUTS, ...options.timeouts }
+  const app = Fastify({
+    serverFactory: handler => createNodeServer(handler, options.tls, timeouts, newCorrelationId),
+    trustProxy: options.trustProxy.length === 0 ? false : [...options.trustProxy],
+    genReqId: newCorrelationId,
+    requestIdHeader: false,
+    return503OnClosing: false,
+    logger: false,
+    // The query is read by query.ts, once and strictly.
+    routerOptions: { maxParamLength: 128, querystringParser: () => ({}) },
+    frameworkErrors: (error, request, reply) => {
+      setCommonHeaders(reply, options.tls !== null)
+      void refuse(error, request, reply)
+    },
+  })
+
+  const refuse = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const { refusal, fault } = refusalOf(error)
+    if (fault) options.events.fault({ plane, correlationId: request.id, error })
+    options.events.refused({ plane, code: refusal.code, correlationId: request.id })
+    return sendRefusal(reply, refusal)
+  }
+
+  // Schemas of routes are documentation: arguments are checked by the execution, queries by query.ts, and answers are written as they are.
+  app.setValidatorCompiler(() => () => true)
+  app.setSerializerCompiler(() => data => JSON.stringify(data))
+  // One parser for every type, and it reads nothing: whoever handles the route asks for the body when it is time.
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', (_request, payload, done) => { done(null, payload) })
+  app.decorateRequest('asked')
+
+  const routes = recordRoutes(app, plane)
+  const gate = options.rates === null ? null : openRateGate(options.rates)
+  const hosts = new Set(options.hosts.map(host => host.toLowerCase()))
+
+  app.addHook('onRequest', async (request, reply) => {
+    setCommonHeaders(reply, options.tls !== null)
+    requireSingleHeaders(request.raw.rawHeaders)
+    requireServedHost(request.raw.headers.host, request.raw.url ?? '', hosts)
+    if (options.draining() || closing.signal.aborted) {
+      reply.header('connection', 'close')
+      throw Refusal.of('SHUTTING_DOWN', { retryAfterSeconds: 1 })
+    }
+    if (gate !== null) await gate.admit(request.ip, request.headers.authorization)
+    if (request.is404) return
+    const { config } = request.routeOptions
+    request.asked = readQuery(request.raw.url ?? '', config.parameters!)
+    if (config.takesBody !== true && hasBody(request.raw)) {
+      throw Refusal.of('MALFORMED_REQUEST', { rule: 'body', hint: 'This request takes no body.' })
+    }
+  })
+  app.addHook('onSend', async (request, reply) => {
+    if (!leavesBodyUnread(request.raw)) return
+    reply.header('connection', 'close')
+    closeBehindAnswer(request.raw, timeouts.lingerMs)
+  })
+  if (gate !== null) {
+    app.addHook('onResponse', async (request, reply) => {
+      if (request.routeOptions.config.auth === 'token') gate.learn(request.headers.authorization, reply.statusCode)
+    })
+  }
+  app.setErrorHandler(refuse)
+  app.setNotFoundHandler((request, reply) => {
+    const allowed = allowedMethods(routes, request.raw.url ?? '')
+    if (allowed.length === 0) return refuse(Refusal.of('NOT_FOUND'), request, reply)
+    // RFC 9110 §15.5.6: a 405 must list what is allowed.
+    reply.header('allow', allowed.join(', '))
+    return refuse(Refusal.of('METHOD_NOT_ALLOWED'), request, reply)
+  })
+  app.addHook('preClose', async () => {
+    closing.abort()
+    const timer = setTimeout(() => { app.server.closeAllConnections() }, options.closeGraceMs ?? CLOSE_GRACE_MS)
+    app.server.once('close', () => { clearTimeout(timer) })
+  })
+  return app
+}
+
+function setCommonHeaders (reply: FastifyReply, tls: boolean): void {
+  reply.headers(SECURITY_HEADERS).header('aval-correlation-id', reply.request.id)
+  if (tls) reply.header('strict-transport-security', STRICT_TRANSPORT)
+}
+
+interface RecordedRoute {
+  readonly pattern: RegExp
+  readonly methods: Set<string>
+}
+
+/** Refuses a route that does not say where it belongs and who may ask, and notes what is needed to answer 405. */
+function recordRoutes (app: FastifyInstance, plane: Plane): ReadonlyMap<string, RecordedRoute> {
+  const routes = new Map<string, RecordedRoute>()
+  app.addHook('onRoute', (route: RouteOptions) => {
+    const { plane: declared, auth } = route.config ?? {}
+    if (declared === undefined || auth === undefined) throw new Error(`The route ${String(route.method)} ${route.url} declares no plane or no auth.`)
+    if (declared !== plane) throw new Error(`The route ${String(route.method)} ${route.url} belongs to the ${declared} plane, not to ${plane}.`)
+    const schema = route.schema?.querystring as { properties?: object } | undefined
+    route.config!.parameters = new Set(Object.keys(schema?.properties ?? {}))
+    const known = routes.get(route.url) ?? { pattern: pathPattern(route.url), methods: new Set<string>() }
+    for (const method of [route.method].flat()) known.methods.add(method)
+    routes.set(route.url, known)
+  })
+  return routes
+}
+
+/** `/v1/actions/:action` as an expression; route paths hold nothing else that is special to one but dots. */
+function pathPattern (path: string): RegExp {
+  return new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/:\w+/g, '[^/]+')}$`)
+}
+
+function allowedMethods (routes: ReadonlyMap<string, RecordedRoute>, url: string): string[] {
+  const path = url.split('?', 1)[0]!
+  return [...routes.values()].filter(route => route.pattern.test(path)).flatMap(route => [...route.methods])
+}
