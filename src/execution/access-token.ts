@@ -69,20 +69,15 @@ export function createTokenVerifier (options: TokenVerifierOptions): TokenVerifi
       const text = bearerToken(authorization)
       const nowMs = clock.epochMs()
       // Read before the signature is checked: a key that goes away meanwhile must not leave a remembered token behind.
-      const generation = await generationFor(keys)
+      const generation = keys.generation()
       const token = await believe(text, keys, options, nowMs)
       refuseRevoked(token)
-      if (generation !== null) memory.keep(authorization!, { token, generation, staleAtMs: clock.monotonicMs() + REMEMBERED_MS })
+      memory.keep(authorization!, { token, generation, staleAtMs: clock.monotonicMs() + REMEMBERED_MS })
       return token.caller
     },
     warm: () => keys.warm(),
     isReady: () => keys.isUsable(),
   }
-}
-
-/** null: there are no keys yet, so this first token is not remembered. */
-async function generationFor (keys: KeySet): Promise<number | null> {
-  return keys.isUsable() ? keys.generation() : null
 }
 
 function bearerToken (authorization: string | undefined): string {
@@ -128,7 +123,7 @@ function reasonOf (error: unknown): string {
   if (error instanceof NotBelieved) return error.message
   if (error instanceof errors.JWTClaimValidationFailed || error instanceof errors.JWTExpired) return `${error.code}: ${error.claim} ${error.reason}`
   if (error instanceof errors.JOSEError) return error.code
-  return 'the token cannot be parsed'
+  return 'the token or its key cannot be used'
 }
 
 const unauthenticated = (internal: string): Refusal => Refusal.of('UNAUTHENTICATED', { internal })

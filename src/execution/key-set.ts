@@ -117,7 +117,10 @@ abstract class HeldKeySet implements KeySet {
   }
 
   protected failed (error: unknown): void {
-    this.options.onLoad?.({ ok: false, keys: this.loaded?.kids.size ?? 0, reason: error instanceof Error ? error.message : 'unknown' })
+    // A message of JSON.parse quotes what it read.
+    const { code, name, message } = error as NodeJS.ErrnoException
+    const reason = name === 'SyntaxError' ? 'it is no JSON' : code ?? message ?? 'unknown'
+    this.options.onLoad?.({ ok: false, keys: this.loaded?.kids.size ?? 0, reason })
   }
 }
 
@@ -154,6 +157,7 @@ class FileKeySet extends HeldKeySet {
       if (size > FILE_BYTES_MAX) throw new NotBelieved('the key set file is too large')
       this.take(JSON.parse(readFileSync(this.#path, 'utf8')))
     } catch (error) {
+      this.#stamp = ''
       this.drop()
       this.failed(error)
     }
