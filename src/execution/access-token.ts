@@ -1,6 +1,6 @@
 // Verifies access tokens: RFC 9068 JWTs in an `Authorization: Bearer` header (security.md §6). Whatever is wrong, the agent hears the same
 // UNAUTHENTICATED; the reason is for the log alone.
-import { decodeProtectedHeader, errors, jwtVerify } from 'jose'
+import { decodeProtectedHeader, errors, jwtVerify, type CryptoKey, type JWTHeaderParameters } from 'jose'
 import type { Identity } from '../attempts/identity.ts'
 import { Refusal } from '../errors.ts'
 import type { Caller } from './call.ts'
@@ -68,9 +68,7 @@ export function createTokenVerifier (options: TokenVerifierOptions): TokenVerifi
     async verify (authorization) {
       const text = bearerToken(authorization)
       const nowMs = clock.epochMs()
-      // Read before the signature is checked: a key that goes away meanwhile must not leave a remembered token behind.
-      const generation = keys.generation()
-      const token = await believe(text, keys, options, nowMs)
+      const { token, generation } = await believe(text, keys, options, nowMs)
       refuseRevoked(token)
       memory.keep(authorization!, { token, generation, staleAtMs: clock.monotonicMs() + REMEMBERED_MS })
       return token.caller
@@ -88,10 +86,19 @@ function bearerToken (authorization: string | undefined): string {
   return token
 }
 
-async function believe (text: string, keys: KeySet, options: TokenVerifierOptions, nowMs: number): Promise<BelievedToken> {
+async function believe (
+  text: string, keys: KeySet, options: TokenVerifierOptions, nowMs: number,
+): Promise<{ readonly token: BelievedToken, readonly generation: number }> {
   try {
+    // That of the set in which the key stood: when the key goes away while its signature is checked, the token must not be remembered.
+    let generation = -1
+    const keyOf = async (header: JWTHeaderParameters): Promise<CryptoKey> => {
+      const found = await keys.find(header)
+      generation = found.generation
+      return found.key
+    }
     checkHeader(text, options.demo)
-    const { payload } = await jwtVerify(text, header => keys.find(header), {
+    const { payload } = await jwtVerify(text, keyOf, {
       issuer: options.issuer,
       audience: options.audience,
       typ: 'at+jwt', // RFC 9068 §4: an ID token is none
@@ -101,7 +108,7 @@ async function believe (text: string, keys: KeySet, options: TokenVerifierOption
       clockTolerance: CLOCK_TOLERANCE_S,
       currentDate: new Date(nowMs),
     })
-    return readClaims(payload, options.identity, nowMs)
+    return { token: readClaims(payload, options.identity, nowMs), generation }
   } catch (error) {
     if (error instanceof Refusal) throw error
     throw unauthenticated(reasonOf(error))

@@ -37,13 +37,18 @@ export class NotBelieved extends Error {
   override readonly name = 'NotBelieved'
 }
 
+export interface FoundKey {
+  readonly key: CryptoKey
+  readonly generation: number
+}
+
 export interface KeySet {
   /** Another number whenever the keys are not the same ones any more; what was verified under another number proves nothing. */
   generation (): number
   /** Whether the set may be used now. Sees to its renewal; costs nothing where none is due. */
   isUsable (): boolean
-  /** @throws NotBelieved where the set cannot be had or has no such key */
-  find (header: JWTHeaderParameters): Promise<CryptoKey>
+  /** The key, and the generation that it was found in. @throws NotBelieved where the set cannot be had or has no such key */
+  find (header: JWTHeaderParameters): Promise<FoundKey>
   /** Loads the set before the first call needs it. @throws NotBelieved */
   warm (): Promise<void>
 }
@@ -90,13 +95,14 @@ abstract class HeldKeySet implements KeySet {
   /** One more try to have the set, or the key that it lacks, where the pace allows one. */
   protected abstract ask (): Promise<void>
 
-  async find (header: JWTHeaderParameters): Promise<CryptoKey> {
+  async find (header: JWTHeaderParameters): Promise<FoundKey> {
     const { kid } = header
     if (typeof kid !== 'string') throw new NotBelieved('the token names no key')
     if (!this.isUsable() || this.loaded?.kids.has(kid) !== true) await this.ask()
     if (!this.isUsable() || this.loaded === null) throw new NotBelieved('the key set cannot be had')
     if (!this.loaded.kids.has(kid)) throw new NotBelieved('the key set has no key of this kid')
-    return this.loaded.find(header)
+    const generation = this.#generation
+    return { key: await this.loaded.find(header), generation }
   }
 
   async warm (): Promise<void> {

@@ -17,32 +17,34 @@ export interface JwksFetcher {
   close (): Promise<void>
 }
 
-export function createJwksFetcher (): JwksFetcher {
+/** @param totalMs from the call until the last byte */
+export function createJwksFetcher (totalMs = TOTAL_MS): JwksFetcher {
   const agent = new Agent({
     allowH2: false,
     connections: 1,
-    connect: { timeout: 3_000 },
-    headersTimeout: TOTAL_MS,
-    bodyTimeout: TOTAL_MS,
+    connect: { timeout: Math.min(totalMs, 3_000) },
+    headersTimeout: totalMs,
+    bodyTimeout: totalMs,
     maxResponseSize: BYTES_MAX,
     maxHeaderSize: 16_384,
   })
   return {
-    fetch: url => fetchJwks(agent, url),
+    fetch: url => fetchJwks(agent, url, totalMs),
     close: () => agent.destroy(),
   }
 }
 
-async function fetchJwks (agent: Agent, url: string): Promise<unknown> {
+async function fetchJwks (agent: Agent, url: string, totalMs: number): Promise<unknown> {
   if (!isAllowed(url)) throw new JwksUnavailable('the key set is fetched over https, or over http on loopback')
   try {
     const reply = await request(url, {
       dispatcher: agent,
-      signal: AbortSignal.timeout(TOTAL_MS),
+      signal: AbortSignal.timeout(totalMs),
       headers: { accept: 'application/jwk-set+json, application/json', 'accept-encoding': 'identity', 'user-agent': 'aval' },
     })
     if (reply.statusCode !== 200) {
-      reply.body.destroy()
+      // Ended by us, and that is no fault to tell anybody.
+      reply.body.on('error', () => {}).destroy()
       throw new JwksUnavailable(`the issuer answered ${reply.statusCode}`)
     }
     const bytes = Buffer.from(await reply.body.arrayBuffer())
