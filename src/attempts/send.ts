@@ -1,4 +1,4 @@
-// One send to an upstream, told to the metrics; and one read, with the read credential, as facts, observations and look-ups make it.
+// One send to an upstream (the client tells it to the metrics); and one read, with the read credential, as facts, observations and look-ups make it.
 import type { Bindings, RequestTemplate, Upstream } from '../catalog/catalog.ts'
 import type { Credential, Credentials, CredentialUse } from '../credentials/credential.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
@@ -12,14 +12,6 @@ export interface SendPorts {
 
 export async function sendOnce (ports: SendPorts, upstream: Upstream, tenant: string, request: WireRequest, credential: Credential, use: CredentialUse, options: SendOptions): Promise<Reply> {
   const reply = await ports.upstream.send(upstream, credential.apply(request), options)
-  ports.telemetry.upstream({
-    upstream: upstream.name,
-    kind: options.kind,
-    result: reply.kind,
-    cause: reply.kind === 'answer' ? null : reply.cause,
-    status: reply.kind === 'answer' || reply.kind === 'cut' ? reply.status : null,
-    durationMs: reply.durationMs,
-  })
   // No storm of refused credentials: it rests, and calls meanwhile are answered without a send (DESIGN.md §6, 401).
   if ('status' in reply && reply.status === 401) ports.credentials.refused(upstream, tenant, use)
   return reply

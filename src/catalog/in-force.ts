@@ -1,0 +1,29 @@
+// The catalog in force. A reload swaps it as a whole; what the older ones defined stays findable, because calls in flight and unsettled attempts go on
+// by the definition that they began with.
+import type { Action, Catalog } from './catalog.ts'
+
+export interface CatalogInForce {
+  current (): Catalog
+  /** By the digest that an attempt's record carries. */
+  definition (digest: string): Action | null
+  /** Atomic: one assignment. */
+  swap (next: Catalog): void
+}
+
+export function createCatalogInForce (first: Catalog): CatalogInForce {
+  let catalog = first
+  // Grows only by reloads that change something, an operator's act; a definition is a few kilobytes.
+  const definitions = new Map<string, Action>()
+  const remember = (next: Catalog): void => {
+    for (const action of next.actions.values()) definitions.set(action.digest, action)
+  }
+  remember(first)
+  return {
+    current: () => catalog,
+    definition: digest => definitions.get(digest) ?? null,
+    swap (next) {
+      remember(next)
+      catalog = next
+    },
+  }
+}
