@@ -4,8 +4,8 @@ import { createServer as createHttpServer, type IncomingMessage, type RequestLis
 import { createServer as createHttpsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { Refusal } from '../errors.ts'
+import { refusalAnswer } from '../execution/answer.ts'
 import { BODY_BYTES_MAX } from './body.ts'
-import { refusalEnvelope } from './envelope.ts'
 import { SECURITY_HEADERS } from './headers.ts'
 
 export interface Timeouts {
@@ -88,7 +88,7 @@ function answerBrokenRequest (error: NodeJS.ErrnoException, socket: Socket, corr
     socket.destroy()
     return
   }
-  const body = JSON.stringify(refusalEnvelope(Refusal.of('MALFORMED_REQUEST', { rule: 'http' }), correlationId))
+  const body = JSON.stringify(refusalAnswer(Refusal.of('MALFORMED_REQUEST', { rule: 'http' }), correlationId, null).envelope)
   const headers = { ...SECURITY_HEADERS, 'aval-correlation-id': correlationId, 'content-type': 'application/json; charset=utf-8' }
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join('')
   socket.end(`HTTP/1.1 ${statusLine(error.code)}\r\n${head}content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`)
