@@ -32,7 +32,7 @@ const BY_CODE: { readonly [code: string]: LostCause } = {
   UND_ERR_BODY_TIMEOUT: 'deadline',
   UND_ERR_HEADERS_OVERFLOW: 'too_large',
   UND_ERR_RES_EXCEEDED_MAX_SIZE: 'too_large',
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'closed',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'protocol',
   UND_ERR_DESTROYED: 'shutting_down',
   UND_ERR_CLOSED: 'shutting_down',
   UND_ERR_ABORTED: 'aborted',

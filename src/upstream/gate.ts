@@ -83,8 +83,9 @@ class Door {
     if (this.#waitingCount >= WAITING_MAX) return Promise.reject(Refusal.of('RATE_LIMITED', { retryAfterSeconds: 1 }))
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
-        this.#forget(tenant, waiting)
-        reject(Refusal.of('RATE_LIMITED', { retryAfterSeconds: 1 }))
+        // The place that a second frees comes free in this very moment.
+        this.#admitWaiting()
+        if (this.#forget(tenant, waiting)) reject(Refusal.of('RATE_LIMITED', { retryAfterSeconds: 1 }))
       }, GATE_WAIT_MS)
       const waiting: Waiting = { enter: resolve, timer }
       const line = this.#waiting.get(tenant)
@@ -95,13 +96,15 @@ class Door {
     })
   }
 
-  #forget (tenant: string, waiting: Waiting): void {
+  /** false: it waits no more. */
+  #forget (tenant: string, waiting: Waiting): boolean {
     const line = this.#waiting.get(tenant)
     const at = line?.indexOf(waiting) ?? -1
-    if (line === undefined || at === -1) return
+    if (line === undefined || at === -1) return false
     line.splice(at, 1)
     this.#waitingCount -= 1
     if (line.length === 0) this.#waiting.delete(tenant)
+    return true
   }
 
   /** Lets in whoever fits, one a tenant and turn: a tenant that was let in goes to the end of the line of tenants. */
