@@ -91,7 +91,7 @@ function attemptWrites (db: DatabaseSync) {
     prepared_at, due_at, next_at) VALUES ($id, $tag, $tenant, $action, $key, $run, $n, $target, $serialize, $equal, $format, $revision, $state, $token, $body,
     $prepared, $due, $due)`)
   const update = prepare(db, `UPDATE attempts SET revision = $revision, state = $state, body = $body, result = $result, result_until = $resultUntil,
-    dispatched_at = $dispatched, unknown_at = $unknown, first_absent_at = $absent, settled_at = $settled, due_at = $due, next_at = $due, expires_at = $expires WHERE id = $id`)
+    dispatched_at = $dispatched, unknown_at = $unknown, first_absent_at = $absent, settled_at = $settled, due_at = $due, next_at = iif($keep, next_at, $due), expires_at = $expires WHERE id = $id`)
   const hide = prepare(db, 'UPDATE attempts SET next_at = $until WHERE id = $id')
   return {
     insert (record: AttemptRecord, body: string): void {
@@ -103,10 +103,10 @@ function attemptWrites (db: DatabaseSync) {
         format: record.format, revision: record.revision, state: record.state, token: record.token, body, prepared: record.preparedAtMs, due: record.dueAtMs,
       })
     },
-    update (record: AttemptRecord, body: string, result: string | null, resultUntilMs: number | null, expiresAtMs: number | null): void {
+    update (record: AttemptRecord, body: string, result: string | null, resultUntilMs: number | null, expiresAtMs: number | null, keepNext: boolean): void {
       update.run({
         id: record.id, revision: record.revision, state: record.state, body, result, resultUntil: resultUntilMs, dispatched: record.dispatchedAtMs,
-        unknown: record.unknownAtMs, absent: record.firstAbsentAtMs, settled: record.settledAtMs, due: record.dueAtMs, expires: expiresAtMs,
+        unknown: record.unknownAtMs, absent: record.firstAbsentAtMs, settled: record.settledAtMs, due: record.dueAtMs, expires: expiresAtMs, keep: keepNext ? 1 : 0,
       })
     },
     hide (id: string, untilMs: number): void { hide.run({ id, until: untilMs }) },

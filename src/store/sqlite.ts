@@ -1,5 +1,5 @@
 // The embedded store: one process, one file, no server. Reads and the reducer run inside the transaction that writes, so nothing can come between.
-import { advance as reduce, isUnresolved, RECORD_FORMAT, type AttemptEvent, type AttemptRecord } from '../attempts/attempt.ts'
+import { advance as reduce, RECORD_FORMAT, type AttemptEvent, type AttemptRecord } from '../attempts/attempt.ts'
 import { begunAt, nameOf, pack, placeMs, requirePrepared, stamped } from './codec.ts'
 import { judgeRepeat } from './recall.ts'
 import { RETENTION, RUN_LIST_MAX, STOPPED_LISTED_MS, type Retention } from './retention.ts'
@@ -112,7 +112,8 @@ function advance (context: Context, id: string, event: AttemptEvent): Advanced {
   const next = stamped(reduced, nowMs)
   const settled = next.state === 'settled'
   const { body, result } = pack(next)
-  sql.update(next, body, result, result === null ? null : nowMs + retention.resultMs, settled ? nowMs + retention.settledMs : null)
+  sql.update(next, body, result, result === null ? null : nowMs + retention.resultMs, settled ? nowMs + retention.settledMs : null,
+    reduced.dueAfterMs === 'keep')
   if (settled) sql.leave(record.owner.tenant, record.action, id)
   return { kind: 'changed', record: next }
 }

@@ -1,0 +1,40 @@
+#!lua
+-- Makes one change of an attempt atomic: compare-and-set on the revision. Asked again with the same change id it answers as it did.
+-- KEYS: 1 attempt, 2 record key, 3 result, 4 due, 5 unresolved of all, 6 unresolved of (action, tenant), 7 places of (action, tenant), 8 equal writes,
+-- 9… claims. ARGV: as the locals below; `stamp` names the time that is set, or is empty; `due` is `keep`, empty for none, or a pause.
+local prefix, id, expected, change, revision = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local state, body, stamp, due = ARGV[6], ARGV[7], ARGV[8], ARGV[9]
+local result, result_ms, settled_ms = ARGV[10], ARGV[11], ARGV[12]
+local held = redis.call('HMGET', KEYS[1], 'revision', 'change', 'changedAtMs', 'state', 'preparedAtMs')
+if not held[1] then return { 'missing' } end
+if held[2] == change then return { 'changed', held[3] } end
+if held[1] ~= expected then return { 'stale', attempt(prefix, id) } end
+
+local at = now()
+redis.call('HSET', KEYS[1], 'revision', revision, 'state', state, 'body', body, 'change', change, 'changedAtMs', digits(at))
+if stamp ~= '' then redis.call('HSET', KEYS[1], stamp, digits(at)) end
+if due == '' then
+  redis.call('HDEL', KEYS[1], 'dueAtMs')
+  redis.call('ZREM', KEYS[4], id)
+elseif due ~= 'keep' then
+  redis.call('HSET', KEYS[1], 'dueAtMs', digits(at + tonumber(due)))
+  redis.call('ZADD', KEYS[4], digits(at + tonumber(due)), id)
+end
+
+local function unresolved (name) return name == 'unknown' or name == 'pending' or name == 'escalated' end
+if unresolved(state) and not unresolved(held[4]) then
+  redis.call('ZADD', KEYS[5], held[5], id)
+  redis.call('SADD', KEYS[6], id)
+elseif unresolved(held[4]) and not unresolved(state) then
+  redis.call('ZREM', KEYS[5], id)
+  redis.call('SREM', KEYS[6], id)
+end
+
+if state == 'settled' then
+  for index = 8, #KEYS do redis.call('SREM', KEYS[index], id) end
+  redis.call('ZREM', KEYS[7], id)
+  if result ~= '' then redis.call('SET', KEYS[3], result, 'PX', result_ms) end
+  redis.call('PEXPIRE', KEYS[1], settled_ms)
+  if redis.call('GET', KEYS[2]) == id then redis.call('PEXPIRE', KEYS[2], settled_ms) end
+end
+return { 'changed', digits(at) }

@@ -1,0 +1,203 @@
+// The store on Redis: any number of replicas. The reducer runs here; a script makes what it decided atomic by compare-and-set on the revision, and
+// each verb is one script and one round trip as long as nobody else changed the same attempt meanwhile.
+import { randomUUID } from 'node:crypto'
+import { advance as reduce, PREPARE_LEASE_MS, RECORD_FORMAT, type Advance, type AttemptEvent, type AttemptRecord } from '../attempts/attempt.ts'
+import { tagOfAttempt } from '../attempts/identity.ts'
+import { begunAt, nameOf, pack, placeMs, requirePrepared, stamped } from './codec.ts'
+import { connectRedis, type RedisConnection } from './redis-connection.ts'
+import { KEY_ID, keysOf, PING, STOPPED_RUNS, TAGS } from './redis-keys.ts'
+import { attemptOf, list, number, recalledOf, text } from './redis-reply.ts'
+import { SCRIPTS } from './redis-scripts.ts'
+import { parseRedisUrl } from './redis-url.ts'
+import { RETENTION, RUN_LIST_MAX, STOPPED_LISTED_MS, type Retention } from './retention.ts'
+import { StateUnavailable, type Advanced, type Begun, type BeginLimits, type Due, type Place, type Recalled, type RecordName, type Store } from './store.ts'
+
+export interface RedisStoreOptions {
+  readonly retention?: Retention
+  /** How long the first connection may take. */
+  readonly startMs?: number
+}
+
+const START_MS = 5_000
+/** Changes by others between our reading and our writing; an attempt has few that can change it, and each of them ends. */
+const ROUNDS_MAX = 20
+const PING_KEPT_MS = 60_000
+const FORMATS: readonly number[] = Array.from({ length: RECORD_FORMAT }, (_, index) => index + 1)
+
+interface Context {
+  readonly redis: RedisConnection
+  readonly retention: Retention
+}
+
+/** @throws StateRefused, StateUnavailable */
+export async function openRedis (url: string, options: RedisStoreOptions = {}): Promise<Store> {
+  const redis = await connectRedis(parseRedisUrl(url), options.startMs ?? START_MS)
+  const context: Context = { redis, retention: options.retention ?? RETENTION }
+  let turn = 0
+  return {
+    recall: name => recall(context, name),
+    begin: (record, after, limits) => begin(context, record, after, limits),
+    advance: (held, event) => advance(context, held, event),
+    find: id => find(context, id),
+    claimDue: (limit, leaseMs) => claimDue(context, limit, leaseMs, turn++),
+    ofRun: (tag, runKey, limit) => ofRun(context, tag, runKey, limit),
+    unresolved: limit => unresolved(context, limit),
+    stopRun: (tag, runKey) => stopRun(context, tag, runKey),
+    stoppedRuns: async () => list(await redis.run(SCRIPTS.stoppedRuns, [STOPPED_RUNS], [STOPPED_LISTED_MS])).map(text),
+    countRefusal: async (tag, runKey, action) => number(await redis.run(SCRIPTS.countRefusal, [keysOf(tag).run(runKey)], [action, context.retention.runMs])),
+    enter: (place, limits, deadlineMs) => enter(context, place, limits, deadlineMs),
+    leave: async place => { await redis.command('ZREM', keysOf(place.tag).places(place.action, place.tenant), place.callId) },
+    bindKey: async keyId => text(await redis.run(SCRIPTS.bindKey, [KEY_ID], [keyId])) === keyId,
+    // A write: a replica, or a server without memory or disk, answers reads as if nothing were wrong.
+    ping: async () => { await redis.command('SET', PING, '1', 'PX', PING_KEPT_MS) },
+    close: () => redis.close(),
+  }
+}
+
+async function recall (context: Context, name: RecordName): Promise<Recalled> {
+  const keys = keysOf(name.tag)
+  const reply = await context.redis.run(SCRIPTS.recall,
+    [keys.record(name.recordKey), keys.run(name.runKey), keys.unresolvedOf(name.action, name.tenant)], [keys.prefix, name.action, name.upstream])
+  return recalledOf(name, list(reply))
+}
+
+async function begin (context: Context, record: AttemptRecord, after: { readonly id: string, readonly revision: number } | null, limits: BeginLimits): Promise<Begun> {
+  requirePrepared(record)
+  const name = nameOf(record)
+  const keys = keysOf(record.tag)
+  const { action, tenant } = name
+  const reply = list(await context.redis.run(SCRIPTS.begin, [
+    keys.record(record.recordKey), keys.attempt(record.id), keys.run(record.runKey), keys.runAttempts(record.runKey), keys.due(record.format),
+    keys.unresolvedOf(action, tenant), keys.places(action, tenant), ...claimKeys(record),
+  ], [
+    keys.prefix, record.id, record.token, after?.id ?? '', after?.revision ?? '',
+    limits.callsPerRun ?? '', limits.concurrencyPerTenant ?? '', limits.unresolvedMax, record.guarded ? 1 : 0,
+    placeMs(record), PREPARE_LEASE_MS, context.retention.runMs, RUN_LIST_MAX,
+    action, record.upstream, record.format, record.revision, pack(record).body,
+  ]))
+  const [answer, ...rest] = reply
+  const kind = text(answer)
+  switch (kind) {
+    case 'begun': return { kind, record: begunAt(record, number(rest[0])) }
+    case 'again': return { kind: 'begun', record: attemptOf(rest[1])! }
+    case 'recalled': return { kind, recalled: recalledOf(name, rest) }
+    default: return { kind: kind as Exclude<Begun['kind'], 'begun' | 'recalled'> }
+  }
+}
+
+/** The equal writes first, then what this attempt holds alone. */
+function claimKeys (record: AttemptRecord): readonly string[] {
+  const keys = keysOf(record.tag)
+  const held = [record.claims.target, record.claims.serialize].filter(claim => claim !== null)
+  return [keys.equal(record.claims.equal), ...held.map(claim => keys.claim(claim))]
+}
+
+async function advance (context: Context, held: AttemptRecord, event: AttemptEvent): Promise<Advanced> {
+  let record = held
+  let fresh = false
+  const change = randomUUID()
+  for (let round = 0; round < ROUNDS_MAX; round++) {
+    const reduced: Advance = record.format > RECORD_FORMAT ? { kind: 'refused', alarm: false } : reduce(record, event)
+    if (reduced.kind === 'changed') {
+      const reply = list(await writeChange(context, record, reduced, change))
+      const kind = text(reply[0])
+      if (kind === 'changed') return { kind, record: stamped(reduced, number(reply[1])) }
+      if (kind === 'missing') return { kind }
+      record = attemptOf(reply[1])!
+      fresh = true
+    } else if (fresh) {
+      return reduced.kind === 'already' ? { kind: 'already', record } : { kind: 'refused', record, alarm: reduced.alarm }
+    } else {
+      // What the caller holds may be old: only what the store holds can refuse.
+      const now = await find(context, held.id)
+      if (now === null) return { kind: 'missing' }
+      record = now
+      fresh = true
+    }
+  }
+  throw new StateUnavailable('Redis: the attempt changes faster than it can be written')
+}
+
+function writeChange (context: Context, from: AttemptRecord, change: Extract<Advance, { kind: 'changed' }>, changeId: string): Promise<unknown> {
+  const { record, stamp, dueAfterMs } = change
+  const keys = keysOf(record.tag)
+  const tenant = record.owner.tenant
+  const { body, result } = pack(record)
+  return context.redis.run(SCRIPTS.change, [
+    keys.attempt(record.id), keys.record(record.recordKey), keys.result(record.id), keys.due(record.format),
+    keys.unresolved, keys.unresolvedOf(record.action, tenant), keys.places(record.action, tenant), ...claimKeys(record),
+  ], [
+    keys.prefix, record.id, from.revision, changeId, record.revision,
+    record.state, body, stamp ?? '', dueAfterMs ?? '',
+    result ?? '', context.retention.resultMs, context.retention.settledMs,
+  ])
+}
+
+async function find (context: Context, id: string): Promise<AttemptRecord | null> {
+  const tag = tagOfAttempt(id)
+  if (tag === null) return null
+  const keys = keysOf(tag)
+  return attemptOf(await context.redis.run(SCRIPTS.read, [keys.attempt(id), keys.result(id)], []))
+}
+
+/**
+ * Every hash tag is asked, all at once; what may be claimed is dealt out one by one over those that have something, from another tag each time.
+ */
+async function claimDue (context: Context, limit: number, leaseMs: number, turn: number): Promise<readonly Due[]> {
+  const first = turn % TAGS.length
+  const tags = [...TAGS.slice(first), ...TAGS.slice(0, first)]
+  const dueKeys = (tag: string): readonly string[] => FORMATS.map(format => keysOf(tag).due(format))
+  const counts = await Promise.all(tags.map(async tag => number(await context.redis.run(SCRIPTS.countDue, dueKeys(tag), []))))
+  const shares = deal(limit, counts)
+  const claimed = await Promise.all(tags.map(async (tag, index) => {
+    const share = shares[index]!
+    if (share === 0) return []
+    const [nowMs, records] = list(await context.redis.run(SCRIPTS.claimDue, dueKeys(tag), [keysOf(tag).prefix, share, leaseMs]))
+    return list(records).map(record => ({ record: attemptOf(record)!, nowMs: number(nowMs) }))
+  }))
+  return claimed.flat()
+}
+
+/** Deals at most `limit` cards to hands that can take so many each, one card a hand and round. */
+export function deal (limit: number, rooms: readonly number[]): readonly number[] {
+  const shares = rooms.map(() => 0)
+  let left = Math.min(limit, rooms.reduce((sum, room) => sum + room, 0))
+  while (left > 0) {
+    for (let index = 0; index < rooms.length && left > 0; index++) {
+      if (shares[index]! >= rooms[index]!) continue
+      shares[index]!++
+      left--
+    }
+  }
+  return shares
+}
+
+async function ofRun (context: Context, tag: string, runKey: string, limit: number): Promise<readonly AttemptRecord[]> {
+  const keys = keysOf(tag)
+  return list(await context.redis.run(SCRIPTS.ofRun, [keys.runAttempts(runKey)], [keys.prefix, limit])).map(reply => attemptOf(reply)!)
+}
+
+async function unresolved (context: Context, limit: number): Promise<readonly AttemptRecord[]> {
+  if (limit < 1) return []
+  const found = (await Promise.all(TAGS.map(async tag => {
+    const flat = list(await context.redis.command('ZRANGE', keysOf(tag).unresolved, 0, limit - 1, 'WITHSCORES'))
+    return Array.from({ length: flat.length / 2 }, (_, index) => ({ id: text(flat[2 * index]), preparedAtMs: number(flat[2 * index + 1]) }))
+  }))).flat()
+  found.sort((one, other) => one.preparedAtMs - other.preparedAtMs || (one.id < other.id ? -1 : 1))
+  const records = await Promise.all(found.slice(0, limit).map(({ id }) => find(context, id)))
+  return records.filter(record => record !== null)
+}
+
+/** First what `begin` goes by, then the list that replicas poll; asked again, both are done again. */
+async function stopRun (context: Context, tag: string, runKey: string): Promise<void> {
+  await context.redis.run(SCRIPTS.stopRun, [keysOf(tag).run(runKey)], [context.retention.runMs])
+  await context.redis.run(SCRIPTS.listStopped, [STOPPED_RUNS], [runKey, STOPPED_LISTED_MS])
+}
+
+async function enter (context: Context, place: Place, limits: Pick<BeginLimits, 'callsPerRun' | 'concurrencyPerTenant'>, deadlineMs: number): Promise<'entered' | 'run_stopped' | 'budget_exhausted' | 'rate_limited'> {
+  const keys = keysOf(place.tag)
+  const reply = await context.redis.run(SCRIPTS.enter, [keys.run(place.runKey), keys.places(place.action, place.tenant)], [
+    place.callId, place.action, limits.callsPerRun ?? '', limits.concurrencyPerTenant ?? '', deadlineMs, context.retention.runMs,
+  ])
+  return text(reply) as 'entered' | 'run_stopped' | 'budget_exhausted' | 'rate_limited'
+}
