@@ -4,40 +4,35 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { AttemptEvent, AttemptRecord } from '../attempts/attempt.ts'
 import { tagOfAttempt } from '../attempts/identity.ts'
 import { Refusal } from '../errors.ts'
-import { attemptAnswer, refusalAnswer } from './answer.ts'
+import { attemptAnswer } from './answer.ts'
+import { answering, listing, type Ask, type Listing } from './answering.ts'
 import { authenticate } from './authenticate.ts'
 import type { Caller } from './call.ts'
 import { mayCall } from './capability.ts'
 import type { Answer, Envelope } from './envelope.ts'
 import { initialBindings, isInScope } from './scope.ts'
 import type { Services } from './services.ts'
-import { messageOf, reachState } from './state.ts'
-
-export interface Ask {
-  readonly authorization: string | undefined
-  readonly correlationId: string
-}
-
-export interface Listing {
-  readonly status: number
-  readonly body: Readonly<Record<string, unknown>>
-}
+import { reachState } from './state.ts'
 
 const LIST_MAX = 200
 const POLL_MS_MAX = 500
 
-export async function getAttempt (ask: Ask & { readonly id: string, readonly waitMs: number }, services: Services): Promise<Answer> {
+/** `signal`: nobody waits any more, and the outcome so far is as good as any. */
+export async function getAttempt (ask: Ask & { readonly id: string, readonly waitMs: number, readonly signal: AbortSignal }, services: Services): Promise<Answer> {
   return answering(ask, async () => {
     const caller = await authenticate(ask, services)
     const endsAtMs = performance.now() + ask.waitMs
     let record = await own(caller, ask.id, services)
-    for (let pauseMs = 50; record.state !== 'settled' && performance.now() < endsAtMs && !services.draining(); pauseMs = Math.min(pauseMs * 2, POLL_MS_MAX)) {
+    for (let pauseMs = 50; isWorthWaiting(record, ask.signal) && performance.now() < endsAtMs; pauseMs = Math.min(pauseMs * 2, POLL_MS_MAX)) {
       await sleep(Math.min(pauseMs, Math.max(1, endsAtMs - performance.now())))
       record = await own(caller, ask.id, services)
     }
     return attemptAnswer(record, ask.correlationId, { duplicate: false })
   })
 }
+
+/** A person may take days. */
+const isWorthWaiting = (record: AttemptRecord, signal: AbortSignal): boolean => record.state !== 'settled' && record.state !== 'escalated' && !signal.aborted
 
 export async function listAttempts (ask: Ask & { readonly limit: number }, services: Services): Promise<Listing> {
   return listing(ask, async () => {
@@ -46,7 +41,7 @@ export async function listAttempts (ask: Ask & { readonly limit: number }, servi
     const limit = Math.min(ask.limit, LIST_MAX)
     const records = await reachState(services, 'ofRun', () => services.store.ofRun(caller.tag, caller.runKey, limit))
     const attempts = records.filter(record => isVisible(caller, record, services)).map(record => attemptAnswer(record, record.correlationId, { duplicate: false }).envelope)
-    return { ok: true, correlation_id: ask.correlationId, attempts }
+    return { attempts }
   })
 }
 
@@ -75,7 +70,7 @@ export async function stopRun (ask: Ask, services: Services): Promise<Listing> {
     const caller = await authenticate(ask, services)
     if (caller.run === null) throw Refusal.of('RUN_REQUIRED')
     await reachState(services, 'stopRun', () => services.runs.stop(caller.tag, caller.runKey))
-    return { ok: true, correlation_id: ask.correlationId, run: caller.run, stopped: true }
+    return { run: caller.run, stopped: true }
   })
 }
 
@@ -107,23 +102,3 @@ function isVisible (caller: Caller, record: AttemptRecord, services: Services): 
   const action = mayCall(services.catalog(), caller, record.action)
   return action !== null && isInScope(action, initialBindings(record.args, caller.view, services.now()))
 }
-
-async function answering (ask: Ask, work: () => Promise<Answer>): Promise<Answer> {
-  try {
-    return await work()
-  } catch (error) {
-    return refusalAnswer(refusalOf(error), ask.correlationId, null)
-  }
-}
-
-async function listing (ask: Ask, work: () => Promise<Listing['body']>): Promise<Listing> {
-  try {
-    return { status: 200, body: await work() }
-  } catch (error) {
-    const answer = refusalAnswer(refusalOf(error), ask.correlationId, null)
-    return { status: answer.status, body: { ...answer.envelope } }
-  }
-}
-
-const refusalOf = (error: unknown): Refusal => error instanceof Refusal ? error : Refusal.of('INTERNAL', { internal: messageOf(error) })
-

@@ -1,0 +1,84 @@
+// A real PowerDNS authoritative server from Debian, with an empty SQLite database of its own: an upstream that nobody here wrote.
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { createSocket } from 'node:dgram'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const SERVER = '/usr/sbin/pdns_server'
+const SCHEMA = '/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql'
+
+export interface PowerDns {
+  /** `http://127.0.0.1:PORT` */
+  readonly url: string
+  readonly port: number
+  readonly apiKey: string
+  /** Asks the server itself, beside Aval: its own word on what there is. */
+  ask (method: string, path: string, body?: unknown): Promise<{ status: number, body: unknown }>
+  stop (): Promise<void>
+}
+
+export async function startPowerDns (): Promise<PowerDns> {
+  if (!existsSync(SERVER) || !existsSync(SCHEMA)) throw new Error('PowerDNS is not installed: apt-get install -y pdns-server pdns-backend-sqlite3 sqlite3')
+  const folder = mkdtempSync(join(tmpdir(), 'aval-pdns-'))
+  const apiKey = 'pdns-key-of-the-tests'
+  const [port, dnsPort] = [await freeTcpPort(), await freeUdpPort()]
+  const loaded = spawnSync('sqlite3', [join(folder, 'pdns.db')], { input: readFileSync(SCHEMA) })
+  if (loaded.status !== 0) throw new Error(`sqlite3: ${loaded.stderr}`)
+  writeFileSync(join(folder, 'pdns.conf'), [
+    'launch=gsqlite3', `gsqlite3-database=${join(folder, 'pdns.db')}`, 'local-address=127.0.0.1', `local-port=${dnsPort}`, 'api=yes', `api-key=${apiKey}`,
+    'webserver=yes', 'webserver-address=127.0.0.1', `webserver-port=${port}`, 'webserver-allow-from=127.0.0.1', `socket-dir=${folder}`, 'daemon=no',
+    'guardian=no', 'setuid=', 'setgid=', '',
+  ].join('\n'))
+  const child = spawn(SERVER, [`--config-dir=${folder}`], { stdio: ['ignore', 'ignore', 'pipe'] })
+  let said = ''
+  child.stderr!.on('data', chunk => { said = `${said}${chunk}`.slice(-4_000) })
+  const url = `http://127.0.0.1:${port}`
+  const ask: PowerDns['ask'] = async (method, path, body) => {
+    const headers = { 'x-api-key': apiKey, accept: 'application/json', 'content-type': 'application/json' }
+    const answer = await fetch(`${url}${path}`, { method, headers, body: body === undefined ? null : JSON.stringify(body) })
+    const text = await answer.text()
+    return { status: answer.status, body: text === '' ? null : JSON.parse(text) }
+  }
+  const stop = async (): Promise<void> => {
+    await ended(child)
+    rmSync(folder, { recursive: true, force: true })
+  }
+  for (let tries = 0; tries < 200; tries++) {
+    if (child.exitCode !== null) throw new Error(`pdns_server ended: ${said}`)
+    const up = await ask('GET', '/api/v1/servers/localhost').then(answer => answer.status === 200, () => false)
+    if (up) return { url, port, apiKey, ask, stop }
+    await sleep(50)
+  }
+  await stop()
+  throw new Error(`pdns_server does not answer: ${said}`)
+}
+
+async function ended (child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const end = new Promise(resolve => child.once('exit', resolve))
+  child.kill('SIGKILL')
+  await end
+}
+
+function freeTcpPort (): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number }
+      server.close(() => resolve(port))
+    })
+  })
+}
+
+function freeUdpPort (): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const socket = createSocket('udp4').once('error', reject)
+    socket.bind(0, '127.0.0.1', () => {
+      const { port } = socket.address()
+      socket.close(() => resolve(port))
+    })
+  })
+}
