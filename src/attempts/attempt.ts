@@ -101,7 +101,16 @@ export interface AttemptRecord {
 export type Finding =
   | { readonly kind: 'settled', readonly settlement: Settlement }
   | { readonly kind: 'pending', readonly reference: Json, readonly retryAfterMs: number | null }
-  | { readonly kind: 'absent', readonly settlesAfterMs: number, /** The resolver's own monotonic clock waited the quiescence out too. */ readonly quiesced: boolean, readonly withinRetention: boolean, readonly retryable: boolean }
+  | {
+    readonly kind: 'absent'
+    readonly settlesAfterMs: number
+    /** The resolver's own monotonic clock waited the quiescence out too, before it asked. */
+    readonly quiesced: boolean
+    /** How long that clock must still wait; where it is not said, the whole quiescence. */
+    readonly quietAfterMs?: number
+    readonly withinRetention: boolean
+    readonly retryable: boolean
+  }
   | { readonly kind: 'inconclusive', readonly retryAfterMs: number | null }
   /** No look-up is declared, or its definition is not known here any more. */
   | { readonly kind: 'impossible' }
@@ -125,7 +134,7 @@ export type Advance =
   | { readonly kind: 'changed', readonly record: AttemptRecord, readonly stamp: Stamp | null, readonly dueAfterMs: number | null | 'keep' }
   /** The event was applied before: the answer is the record as it is. */
   | { readonly kind: 'already' }
-  /** The event does not apply; `alarm` where that means that evidence contradicts what is settled. */
+  /** The event does not apply; `alarm` where that means that evidence contradicts what is written down. */
   | { readonly kind: 'refused', readonly alarm: boolean }
 
 /** How long a prepared attempt may wait for its dispatch before it is closed as never sent. */
@@ -168,11 +177,13 @@ export function advance (record: AttemptRecord, event: AttemptEvent): Advance {
     case 'pend':
       if (event.token !== record.token) return REFUSED
       if (record.state === 'pending') return ALREADY
+      if (record.state === 'prepared') return CONTRADICTED
       if (record.state !== 'dispatched' && record.state !== 'unknown') return REFUSED
-      return change(record, { state: 'pending', reference: event.reference, missing: null }, null, event.retryAfterMs ?? LOOKUP_DELAYS_MS[1])
+      return change(record, accepted(record, event.reference), null, event.retryAfterMs ?? LOOKUP_DELAYS_MS[1])
     case 'lose':
       if (event.token !== record.token) return REFUSED
       if (record.state === 'unknown') return ALREADY
+      if (record.state === 'prepared') return CONTRADICTED
       if (record.state !== 'dispatched') return REFUSED
       return change(record, { state: 'unknown', missing: event.missing, reference: event.reference ?? record.reference }, 'unknownAtMs', LOOKUP_DELAYS_MS[0])
     case 'deadline': return deadline(record, event.nowMs)
@@ -201,10 +212,12 @@ function settleByToken (record: AttemptRecord, token: string, settlement: Settle
   if (token !== record.token) return REFUSED
   if (record.state === 'settled') {
     if (sameEnd(record.settlement, settlement)) return ALREADY
-    return { kind: 'refused', alarm: settlement.sent }
+    return contradicts(record.settlement, settlement) ? CONTRADICTED : REFUSED
   }
-  // Before the dispatch there is nothing that an upstream could have answered.
-  if (record.state === 'prepared') return settlement.sent ? REFUSED : settle(record, settlement)
+  // Before the dispatch there is nothing that an upstream could have answered: the store has forgotten the mark.
+  if (record.state === 'prepared' && settlement.sent) return CONTRADICTED
+  // What the upstream says that it accepted did leave.
+  if (record.state === 'pending' && !settlement.sent) return CONTRADICTED
   return settle(record, settlement)
 }
 
@@ -216,15 +229,18 @@ function deadline (record: AttemptRecord, nowMs: number): Advance {
 }
 
 function lookup (record: AttemptRecord, nowMs: number, finding: Finding): Advance {
-  if (record.state !== 'unknown' && record.state !== 'pending') return record.state === 'settled' ? ALREADY : REFUSED
+  if (record.state === 'settled') return finding.kind === 'settled' && contradicts(record.settlement, finding.settlement) ? CONTRADICTED : ALREADY
+  // Evidence that comes after the attempt was handed to a person is still evidence.
+  if (record.state === 'escalated' && finding.kind === 'settled') return settle(record, finding.settlement)
+  if (record.state !== 'unknown' && record.state !== 'pending') return REFUSED
   const lookups = record.lookups + 1
   const scheduledMs = LOOKUP_DELAYS_MS[Math.min(lookups, LOOKUP_DELAYS_MS.length - 1)]!
   switch (finding.kind) {
     case 'settled': return settle(record, finding.settlement)
     case 'impossible': return change(record, { state: 'escalated', lookups }, null, null)
     case 'pending':
-      if (lookups >= LOOKUPS_MAX) return change(record, { state: 'escalated', lookups }, null, null)
-      return change(record, { state: 'pending', reference: finding.reference ?? record.reference, lookups, firstAbsentAtMs: null }, null, finding.retryAfterMs ?? scheduledMs)
+      if (lookups >= LOOKUPS_MAX) return change(record, { ...accepted(record, finding.reference), state: 'escalated', lookups }, null, null)
+      return change(record, { ...accepted(record, finding.reference), lookups }, null, finding.retryAfterMs ?? scheduledMs)
     case 'inconclusive':
       if (lookups >= LOOKUPS_MAX) return change(record, { state: 'escalated', lookups }, null, null)
       return change(record, { lookups }, null, finding.retryAfterMs ?? scheduledMs)
@@ -238,7 +254,9 @@ function absent (record: AttemptRecord, nowMs: number, finding: Extract<Finding,
   const settledAtMs = record.firstAbsentAtMs === null ? null : record.firstAbsentAtMs + finding.settlesAfterMs
   // An operation that is still pending was accepted; that it cannot be found proves nothing.
   const provable = record.state === 'unknown' && finding.withinRetention
-  if (provable && finding.quiesced && nowMs >= quietAtMs && settledAtMs !== null && nowMs >= settledAtMs) {
+  // Two answers, not one heard twice: this look-up was claimed after the first absence had been written down.
+  const second = record.firstAbsentAtMs !== null && nowMs > record.firstAbsentAtMs
+  if (provable && finding.quiesced && nowMs >= quietAtMs && second && nowMs >= settledAtMs!) {
     return settle(record, {
       ...unsent('NOT_APPLIED', 'A look-up proved that the call had no effect.', finding.retryable),
       sent: true,
@@ -246,12 +264,15 @@ function absent (record: AttemptRecord, nowMs: number, finding: Extract<Finding,
     })
   }
   if (lookups >= LOOKUPS_MAX) return change(record, { state: 'escalated', lookups }, null, null)
-  const neededMs = Math.max(quietAtMs, settledAtMs ?? nowMs + finding.settlesAfterMs) - nowMs
+  // Until all of it can hold there is no use in asking soon: the look-ups would be spent before the last of the waits is over.
+  const ownWaitMs = finding.quiesced ? 0 : finding.quietAfterMs ?? record.quiescenceMs
+  const neededMs = Math.max(ownWaitMs, Math.max(quietAtMs, settledAtMs ?? nowMs + finding.settlesAfterMs) - nowMs)
   const dueAfterMs = provable ? Math.max(LOOKUP_DELAYS_MS[0], Math.min(scheduledMs, neededMs)) : scheduledMs
   return change(record, { lookups }, record.firstAbsentAtMs === null ? 'firstAbsentAtMs' : null, dueAfterMs)
 }
 
 const REFUSED: Advance = Object.freeze({ kind: 'refused', alarm: false })
+const CONTRADICTED: Advance = Object.freeze({ kind: 'refused', alarm: true })
 const ALREADY: Advance = Object.freeze({ kind: 'already' })
 
 function change (record: AttemptRecord, patch: Partial<AttemptRecord>, stamp: Stamp | null, dueAfterMs: number | null | undefined): Advance {
@@ -260,6 +281,16 @@ function change (record: AttemptRecord, patch: Partial<AttemptRecord>, stamp: St
 
 function settle (record: AttemptRecord, settlement: Settlement): Advance {
   return change(record, { state: 'settled', settlement, missing: null }, 'settledAtMs', null)
+}
+
+/** The upstream has taken the call up; what was absent before has been seen. */
+function accepted (record: AttemptRecord, reference: Json): Partial<AttemptRecord> {
+  return { state: 'pending', reference: reference ?? record.reference, missing: null, firstAbsentAtMs: null }
+}
+
+/** Two ways of saying that nothing came of it agree; an effect and none do not, nor do a send and the proof that there was none. */
+function contradicts (written: Settlement | null, told: Settlement): boolean {
+  return written !== null && (written.outcome !== told.outcome || (!written.sent && told.sent))
 }
 
 function sameEnd (one: Settlement | null, other: Settlement): boolean {
