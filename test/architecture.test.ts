@@ -74,7 +74,7 @@ test('the environment is read in config.ts alone', () => {
 test('sockets to third parties are opened in upstream/ alone', () => {
   // The command `call` is a client of the broker itself, and the demo's shop is a server.
   const clients = /from '(undici|node:https|node:http2|node:tls|node:dns|node:dns\/promises)'|\b(fetch|createConnection)\(|\bnet\.connect\(/
-  const own = ['src/commands/call.ts', 'src/http/control.ts']
+  const own = ['src/commands/broker-client.ts', 'src/http/control.ts']
   assert.deepEqual(files.filter(file => !file.startsWith('src/upstream/') && !file.startsWith('src/commands/demo/') && !own.includes(file) && clients.test(text.get(file)!)), [])
 })
 

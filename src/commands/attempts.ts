@@ -1,0 +1,44 @@
+// `aval attempts`: what the broker does not know the end of yet.
+import type { Json, JsonObject } from '../catalog/catalog.ts'
+import { askBroker } from './broker-control.ts'
+import type { Ask, Command, ExitCode } from './command.ts'
+
+export const attempts: Command = {
+  name: 'attempts',
+  summary: 'List the attempts that are not settled, oldest first. With --unknown, exit code 1 where there is any.',
+  usage: '[--unknown]',
+  flags: {
+    unknown: { type: 'boolean', about: 'only those whose outcome is unknown or waits for a person' },
+  },
+  words: { min: 0, max: 0 },
+  run,
+}
+
+async function run (ask: Ask): Promise<ExitCode> {
+  const unknown = ask.flags.on('unknown')
+  const result = await askBroker(ask, { command: 'attempts', unknown })
+  const rows = rowsOf(result)
+  if (ask.json) ask.print(JSON.stringify(result))
+  else if (rows.length > 0) for (const line of table(rows)) ask.print(line)
+  else ask.tell(unknown ? 'no attempt has an unknown outcome' : 'every attempt is settled')
+  return unknown && rows.length > 0 ? 1 : 0
+}
+
+function rowsOf (result: Json): readonly JsonObject[] {
+  const { attempts: rows } = result as { readonly attempts: readonly JsonObject[] }
+  return rows
+}
+
+/** Columns as the broker names them, as wide as they must be. */
+export function table (rows: readonly JsonObject[]): readonly string[] {
+  const names = [...new Set(rows.flatMap(row => Object.keys(row)))]
+  const cells = [names, ...rows.map(row => names.map(name => cell(row[name])))]
+  const widths = names.map((_, column) => Math.max(...cells.map(row => row[column]!.length)))
+  return cells.map(row => row.map((text, column) => text.padEnd(widths[column]!)).join('  ').trimEnd())
+}
+
+/** What came from an upstream may hold anything: nothing of it may move the cursor of a terminal. */
+function cell (value: Json | undefined): string {
+  if (value === undefined || value === null) return '-'
+  return typeof value === 'string' ? value.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '·') : JSON.stringify(value)
+}
