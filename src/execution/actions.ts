@@ -1,33 +1,31 @@
-// What a caller may call: the list, and the whole contract of one action. The same snapshot and the same rule as the call itself (invariant 9).
-import type { Effect } from '../catalog/catalog.ts'
+// What a caller may call, asked without calling it: a page of the list, and one contract. What is listed is exactly what may be called.
 import { Refusal } from '../errors.ts'
 import { listing, type Ask, type Listing } from './answering.ts'
 import { authenticate } from './authenticate.ts'
-import { callableActions, mayCall } from './capability.ts'
-import { contractOf, listedActions } from './contract.ts'
+import { callableActions, isRetired, mayCall } from './capability.ts'
+import { contractOf, listedActions, type ListQuery } from './contract.ts'
 import type { Services } from './services.ts'
 
-export interface ListAsk extends Ask {
-  readonly query: string | null
-  readonly effect: Effect | null
-  readonly limit: number
-  readonly cursor: string | null
-}
-
-export async function listActions (ask: ListAsk, services: Services): Promise<Listing> {
+export function listActions (ask: Ask & ListQuery, services: Services): Promise<Listing> {
   return listing(ask, async () => {
     const caller = await authenticate(ask, services)
     const catalog = services.catalog()
-    const page = listedActions(catalog, callableActions(catalog, caller), ask)
-    return { actions: page.actions, next_cursor: page.nextCursor }
+    const now = services.now()
+    const callable = callableActions(catalog, caller).filter(action => !isRetired(action, now))
+    const { actions, nextCursor } = listedActions(catalog, callable, ask)
+    return { actions, next_cursor: nextCursor }
   })
 }
 
-export async function describeAction (ask: Ask & { readonly actionId: string }, services: Services): Promise<Listing> {
+export function describeAction (ask: Ask & { readonly actionId: string }, services: Services): Promise<Listing> {
   return listing(ask, async () => {
     const caller = await authenticate(ask, services)
     const action = mayCall(services.catalog(), caller, ask.actionId)
     if (action === null) throw Refusal.of('UNKNOWN_ACTION')
+    if (isRetired(action, services.now())) {
+      const use = action.sunset?.use ?? null
+      throw Refusal.of('VERSION_RETIRED', use === null ? {} : { hint: `Use ${use} instead.` })
+    }
     return { action: contractOf(action) }
   })
 }

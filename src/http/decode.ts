@@ -1,5 +1,5 @@
-// Strict JSON (RFC 8259) for what an agent sends. One scan over the text refuses what JSON.parse lets pass or silently changes: a key named twice,
-// depth, numbers that lose digits, lone surrogates, keys that reach a prototype. The grammar itself is left to JSON.parse, which reads the text after.
+// Strict JSON (RFC 8259) for what an agent sends. One scan over the text refuses what JSON.parse lets pass or silently changes: a key named
+// twice, depth, numbers that lose digits, lone surrogates, keys that reach a prototype. The grammar is left to JSON.parse, which reads it after.
 import { isUtf8 } from 'node:buffer'
 import type { Json } from '../catalog/catalog.ts'
 import { Refusal } from '../errors.ts'
@@ -112,7 +112,8 @@ function nameKey (key: string, frame: Frame, frames: readonly Frame[]): void {
   frame.at = key
   if (frame.keys!.has(key)) throw Refusal.of('DUPLICATE_KEY', { field: pointer(frames) })
   if (RESERVED_KEYS.has(key)) {
-    throw Refusal.of('MALFORMED_REQUEST', { field: pointer(frames), rule: 'reserved_key', message: 'An object in the body has a key that is not allowed.' })
+    const message = 'An object in the body has a key that is not allowed.'
+    throw Refusal.of('MALFORMED_REQUEST', { field: pointer(frames), rule: 'reserved_key', message })
   }
   frame.keys!.add(key)
 }
@@ -127,7 +128,10 @@ function endOfString (text: string, from: number): number {
   throw Refusal.of('MALFORMED_JSON')
 }
 
-/** The value of a string that holds escapes; `frames` lead to what is named if it is ill-formed. Only an escape can bring in half of a surrogate pair: the bytes themselves were well-formed. */
+/**
+ * The value of a string that holds escapes. Only an escape can bring in half of a surrogate pair: the bytes themselves were well-formed.
+ * @param frames lead to what is named where it is ill-formed
+ */
 function unescape (literal: string, frames: readonly Frame[]): string {
   const value = parse(literal) as string
   if (!value.isWellFormed()) throw Refusal.of('ILL_FORMED_TEXT', { field: pointer(frames), rule: 'surrogate' })

@@ -14,7 +14,9 @@ export const SECURITY_HEADERS = Object.freeze({
 export const STRICT_TRANSPORT = 'max-age=31536000'
 
 // Node keeps the first of some of these and joins others with a comma: either way one of two readers would believe something else.
-const SINGLE = new Set(['authorization', 'content-encoding', 'content-length', 'content-type', 'expect', 'host', 'idempotency-key', 'transfer-encoding'])
+const SINGLE = new Set([
+  'authorization', 'content-encoding', 'content-length', 'content-type', 'expect', 'host', 'idempotency-key', 'transfer-encoding',
+])
 
 /** @param rawHeaders names and values in turn, as they arrived */
 export function requireSingleHeaders (rawHeaders: readonly string[]): void {

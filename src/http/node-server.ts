@@ -62,7 +62,9 @@ export function createNodeServer (handler: RequestListener, tls: Tls | null, tim
   server.on('checkContinue', onRequest)
   // An expectation that we do not know is ignored, as that section allows.
   server.on('checkExpectation', onRequest)
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => { answerBrokenRequest(error, socket, newCorrelationId(), timeouts.lingerMs) })
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    answerBrokenRequest(error, socket, newCorrelationId(), timeouts.lingerMs)
+  })
   return server
 }
 

@@ -1,5 +1,6 @@
 // Which numbers in JSON are kept exactly by a double: those whose decimal digits come back unchanged when the double is printed in its shortest
-// form, and of the whole ones only the safe integers. 2.0 is the integer 2, 1e3 is 1000; 9007199254740993, 1e400, 0.1000000000000000055 and -0 are not.
+// form, and of the whole ones only the safe integers. 2.0 is the integer 2 and 1e3 is 1000; 9007199254740993, 1e400, 0.1000000000000000055 and -0
+// are not kept.
 
 const NUMBER = /^-?(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
 

@@ -59,6 +59,12 @@ export const newCorrelationId = (): string => `cor_${randomBytes(16).toString('h
 /** A Fastify instance with every check in place and no route. Aborts `closing` when it begins to close. */
 export function buildListener (plane: Plane, options: ListenerOptions, closing: AbortController): FastifyInstance {
   const timeouts: Timeouts = { ...TIMEOUTS, ...options.timeouts }
+  const refuse: Refuse = (error, request, reply) => {
+    const { refusal, fault } = refusalOf(error)
+    if (fault) options.events.fault({ plane, correlationId: request.id, error })
+    options.events.refused({ plane, code: refusal.code, correlationId: request.id })
+    return sendRefusal(reply, refusal)
+  }
   const app = Fastify({
     serverFactory: handler => createNodeServer(handler, options.tls, timeouts, newCorrelationId),
     trustProxy: options.trustProxy.length === 0 ? false : [...options.trustProxy],
@@ -73,14 +79,6 @@ export function buildListener (plane: Plane, options: ListenerOptions, closing: 
       void refuse(error, request, reply)
     },
   })
-
-  const refuse = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    const { refusal, fault } = refusalOf(error)
-    if (fault) options.events.fault({ plane, correlationId: request.id, error })
-    options.events.refused({ plane, code: refusal.code, correlationId: request.id })
-    return sendRefusal(reply, refusal)
-  }
-
   // Schemas of routes are documentation: arguments are checked by the execution, queries by query.ts, and answers are written as they are.
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => data => JSON.stringify(data))
@@ -90,35 +88,12 @@ export function buildListener (plane: Plane, options: ListenerOptions, closing: 
   app.decorateRequest('asked')
 
   const routes = recordRoutes(app, plane)
-  const gate = options.rates === null ? null : openRateGate(options.rates)
-  const hosts = new Set(options.hosts.map(host => host.toLowerCase()))
-
-  app.addHook('onRequest', async (request, reply) => {
-    setCommonHeaders(reply, options.tls !== null)
-    requireSingleHeaders(request.raw.rawHeaders)
-    requireServedHost(request.raw.headers.host, request.raw.url ?? '', hosts)
-    if (options.draining() || closing.signal.aborted) {
-      reply.header('connection', 'close')
-      throw Refusal.of('SHUTTING_DOWN', { retryAfterSeconds: 1 })
-    }
-    if (gate !== null) await gate.admit(request.ip, request.headers.authorization)
-    if (request.is404) return
-    const { config } = request.routeOptions
-    request.asked = readQuery(request.raw.url ?? '', config.parameters!)
-    if (config.takesBody !== true && hasBody(request.raw)) {
-      throw Refusal.of('MALFORMED_REQUEST', { rule: 'body', hint: 'This request takes no body.' })
-    }
-  })
+  addChecks(app, options, closing.signal)
   app.addHook('onSend', async (request, reply) => {
     if (!leavesBodyUnread(request.raw)) return
     reply.header('connection', 'close')
     closeBehindAnswer(request.raw, timeouts.lingerMs)
   })
-  if (gate !== null) {
-    app.addHook('onResponse', async (request, reply) => {
-      if (request.routeOptions.config.auth === 'token') gate.learn(request.headers.authorization, reply.statusCode)
-    })
-  }
   app.setErrorHandler(refuse)
   app.setNotFoundHandler((request, reply) => {
     const allowed = allowedMethods(routes, request.raw.url ?? '')
@@ -133,6 +108,34 @@ export function buildListener (plane: Plane, options: ListenerOptions, closing: 
     app.server.once('close', () => { clearTimeout(timer) })
   })
   return app
+}
+
+type Refuse = (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply
+
+/** What is checked of every request, known path or not, before anything of it is handled. */
+function addChecks (app: FastifyInstance, options: ListenerOptions, closing: AbortSignal): void {
+  const gate = options.rates === null ? null : openRateGate(options.rates)
+  const hosts = new Set(options.hosts.map(host => host.toLowerCase()))
+  app.addHook('onRequest', async (request, reply) => {
+    setCommonHeaders(reply, options.tls !== null)
+    requireSingleHeaders(request.raw.rawHeaders)
+    requireServedHost(request.raw.headers.host, request.raw.url ?? '', hosts)
+    if (options.draining() || closing.aborted) {
+      reply.header('connection', 'close')
+      throw Refusal.of('SHUTTING_DOWN', { retryAfterSeconds: 1 })
+    }
+    if (gate !== null) await gate.admit(request.ip, request.headers.authorization)
+    if (request.is404) return
+    const { config } = request.routeOptions
+    request.asked = readQuery(request.raw.url ?? '', config.parameters!)
+    if (config.takesBody !== true && hasBody(request.raw)) {
+      throw Refusal.of('MALFORMED_REQUEST', { rule: 'body', hint: 'This request takes no body.' })
+    }
+  })
+  if (gate === null) return
+  app.addHook('onResponse', async (request, reply) => {
+    if (request.routeOptions.config.auth === 'token') gate.learn(request.headers.authorization, reply.statusCode)
+  })
 }
 
 function setCommonHeaders (reply: FastifyReply, tls: boolean): void {

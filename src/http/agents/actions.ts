@@ -14,7 +14,10 @@ const EFFECTS: readonly Effect[] = ['observation', 'reversible_change', 'externa
 const PAGE_DEFAULT = 50
 const PAGE_MAX = 200
 
-const ACTION_PARAMS = { type: 'object', properties: { action: { type: 'string', description: 'An action of the list, `change_shipping_address.v2`.' } } } as const
+const ACTION_PARAMS = {
+  type: 'object',
+  properties: { action: { type: 'string', description: 'An action of the list, `change_shipping_address.v2`.' } },
+} as const
 
 interface ActionParams {
   readonly action: string
@@ -42,7 +45,8 @@ export function addActionRoutes (app: FastifyInstance, api: AgentsApi, markSourc
     config: { plane: 'agents', auth: 'token' },
     schema: DESCRIBE_SCHEMA,
   }, async (request, reply) => {
-    const page = await api.describeAction({ authorization: request.headers.authorization, correlationId: request.id, actionId: request.params.action })
+    const ask = { authorization: request.headers.authorization, correlationId: request.id, actionId: request.params.action }
+    const page = await api.describeAction(ask)
     return sendJson(reply, page.status, page.body)
   })
 
@@ -119,7 +123,7 @@ const DESCRIBE_SCHEMA = {
 const CALL_SCHEMA = {
   operationId: 'callAction',
   summary: 'Call an action',
-  description: 'Sends at most one write to the upstream. A repeat with the same Idempotency-Key, or of an equal write, is answered with the attempt that it repeats.',
+  description: 'Sends at most one write. A repeat with the same Idempotency-Key, or of an equal write, is answered with the attempt that it repeats.',
   tags: ['actions'],
   security: TOKEN_SECURITY,
   params: ACTION_PARAMS,
@@ -127,7 +131,11 @@ const CALL_SCHEMA = {
     type: 'object',
     properties: {
       'Idempotency-Key': {
-        type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$', description: 'Names this call, so that a repeat of it is known as one. Needed where the action is repeatable.',
+        type: 'string',
+        minLength: 1,
+        maxLength: 255,
+        pattern: '^[!-~]+$',
+        description: 'Names this call, so that a repeat of it is known as one. Needed where the action is repeatable.',
       },
     },
   },

@@ -1,22 +1,9 @@
 // What the agents listener asks of the execution. The routes hand over what arrived and write down what comes back; every one of these functions
 // verifies the access token before anything else, and answers a refusal instead of throwing it.
+import type { Ask, Listing } from '../../execution/answering.ts'
 import type { Arrival } from '../../execution/call.ts'
+import type { ListQuery } from '../../execution/contract.ts'
 import type { Answer } from '../../execution/envelope.ts'
-import type { Effect } from '../../catalog/catalog.ts'
-
-export interface Ask {
-  /** The Authorization header as it came. */
-  readonly authorization: string | undefined
-  readonly correlationId: string
-}
-
-export interface ListAsk extends Ask {
-  readonly query: string | null
-  readonly effect: Effect | null
-  /** 1 to 200 */
-  readonly limit: number
-  readonly cursor: string | null
-}
 
 export interface AttemptAsk extends Ask {
   readonly id: string
@@ -29,19 +16,14 @@ export interface WaitAsk extends AttemptAsk {
   readonly signal: AbortSignal
 }
 
-export interface Page {
-  readonly status: number
-  readonly body: Readonly<Record<string, unknown>>
-}
-
 export interface AgentsApi {
   /** Rejects only where nothing was dispatched by this call. */
   execute (arrival: Arrival): Promise<Answer>
-  listActions (ask: ListAsk): Promise<Page>
-  describeAction (ask: Ask & { readonly actionId: string }): Promise<Page>
+  listActions (ask: Ask & ListQuery): Promise<Listing>
+  describeAction (ask: Ask & { readonly actionId: string }): Promise<Listing>
   getAttempt (ask: WaitAsk): Promise<Answer>
-  listAttempts (ask: Ask & { readonly limit: number }): Promise<Page>
+  listAttempts (ask: Ask & { readonly limit: number }): Promise<Listing>
   cancelAttempt (ask: AttemptAsk): Promise<Answer>
   escalateAttempt (ask: AttemptAsk): Promise<Answer>
-  stopRun (ask: Ask): Promise<Page>
+  stopRun (ask: Ask): Promise<Listing>
 }

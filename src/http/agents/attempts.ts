@@ -34,15 +34,19 @@ export function addAttemptRoutes (app: FastifyInstance, api: AgentsApi, closing:
 
   app.post<{ Params: AttemptParams }>('/v1/attempts/:id/cancel', {
     config: { plane: 'agents', auth: 'token' },
-    schema: changeSchema('cancelAttempt', 'Cancel an attempt that was not sent yet', 'Says `cancelled`, `too_late` or `already_settled` in `cancel`. What was sent cannot be called back.'),
-  }, async (request, reply) =>
-    sendAnswer(reply, await api.cancelAttempt({ authorization: request.headers.authorization, correlationId: request.id, id: request.params.id })))
+    schema: CANCEL_SCHEMA,
+  }, async (request, reply) => {
+    const answer = await api.cancelAttempt({ authorization: request.headers.authorization, correlationId: request.id, id: request.params.id })
+    return sendAnswer(reply, answer)
+  })
 
   app.post<{ Params: AttemptParams }>('/v1/attempts/:id/escalate', {
     config: { plane: 'agents', auth: 'token' },
-    schema: changeSchema('escalateAttempt', 'Hand an unknown or pending attempt to a person', 'The broker stops looking it up; a person finds out what became of it.'),
-  }, async (request, reply) =>
-    sendAnswer(reply, await api.escalateAttempt({ authorization: request.headers.authorization, correlationId: request.id, id: request.params.id })))
+    schema: ESCALATE_SCHEMA,
+  }, async (request, reply) => {
+    const answer = await api.escalateAttempt({ authorization: request.headers.authorization, correlationId: request.id, id: request.params.id })
+    return sendAnswer(reply, answer)
+  })
 
   app.post('/v1/run/stop', {
     config: { plane: 'agents', auth: 'token' },
@@ -78,7 +82,9 @@ const GET_SCHEMA = {
   params: ATTEMPT_PARAMS,
   querystring: {
     type: 'object',
-    properties: { wait: { type: 'string', pattern: '^\\d{1,6}(ms|s)$', description: 'Wait so long for it to settle, `30s` or `500ms`; at most 60 s.' } },
+    properties: {
+      wait: { type: 'string', pattern: '^\\d{1,6}(ms|s)$', description: 'Wait so long for it to settle, `30s` or `500ms`; at most 60 s.' },
+    },
   },
   response: {
     200: envelopeResponse('Settled.'),
@@ -123,6 +129,18 @@ function changeSchema (operationId: string, summary: string, description: string
     },
   }
 }
+
+const CANCEL_SCHEMA = changeSchema(
+  'cancelAttempt',
+  'Cancel an attempt that was not sent yet',
+  'Says `cancelled`, `too_late` or `already_settled` in `cancel`. What was sent cannot be called back.',
+)
+
+const ESCALATE_SCHEMA = changeSchema(
+  'escalateAttempt',
+  'Hand an unknown or pending attempt to a person',
+  'The broker stops looking it up; a person finds out what became of it.',
+)
 
 const STOP_SCHEMA = {
   operationId: 'stopRun',

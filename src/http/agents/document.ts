@@ -26,7 +26,8 @@ export function addDocument (app: FastifyInstance): void {
         title: 'Aval',
         version: aval.version,
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
-        description: 'A small catalog of bounded actions on HTTP APIs, for agents. Every call is answered with one envelope; a status other than 2xx means that nothing was sent.',
+        description: 'A small catalog of bounded actions on HTTP APIs, for agents. Every call is answered with one envelope; ' +
+          'a status other than 2xx means that the request it answers sent nothing.',
       },
       tags: [
         { name: 'actions', description: 'What may be called, and the call.' },
@@ -36,7 +37,12 @@ export function addDocument (app: FastifyInstance): void {
       ],
       components: {
         securitySchemes: {
-          accessToken: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'An access token by RFC 9068. Its `run_id`, else its `sid`, names the run.' },
+          accessToken: {
+            type: 'http',
+            scheme: 'bearer',
+            bearerFormat: 'JWT',
+            description: 'An access token by RFC 9068. Its `run_id`, else its `sid`, names the run.',
+          },
         },
       },
     },

@@ -34,7 +34,8 @@ export const STYLE = `
 :root { color-scheme: light dark; --ink: #1c2024; --paper: #fdfdfc; --soft: #f0f1ef; --line: #d9dbd6; --mark: #0b6b50; --dim: #5c636a }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e7e3; --paper: #17191b; --soft: #212427; --line: #363a3e; --mark: #5fd0a8; --dim: #a0a7ae } }
 * { box-sizing: border-box }
-body { margin: 0 auto; max-width: 62rem; padding: 2rem 1.25rem 5rem; background: var(--paper); color: var(--ink); font: 16px/1.55 system-ui, sans-serif }
+body { margin: 0 auto; max-width: 62rem; padding: 2rem 1.25rem 5rem; font: 16px/1.55 system-ui, sans-serif }
+body { background: var(--paper); color: var(--ink) }
 h1, h2, h3 { line-height: 1.25; text-wrap: balance }
 h2 { margin-top: 3rem; border-bottom: 1px solid var(--line); padding-bottom: .35rem }
 a { color: var(--mark) }
@@ -52,30 +53,44 @@ th { white-space: nowrap }
 `
 
 export function renderPage (document: BrokerDocument): string {
-  const operations = Object.entries(document.paths).flatMap(([path, item]) => Object.entries(item).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })))
+  const operations: readonly Listed[] = Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })))
   const sections = document.tags.map(tag => {
     const own = operations.filter(({ operation }) => operation.tags.includes(tag.name))
-    return `<section id="${text(tag.name)}"><h2>${text(tag.name)}</h2><p class="note">${text(tag.description)}</p>${own.map(renderOperation).join('')}</section>`
+    const head = `<h2>${text(tag.name)}</h2><p class="note">${text(tag.description)}</p>`
+    return `<section id="${text(tag.name)}">${head}${own.map(renderOperation).join('')}</section>`
   })
+  const links = operations.map(one => `<li><a href="#${text(one.operation.operationId)}">${signature(one)}</a></li>`)
+  const schemas = Object.entries(document.components.schemas).map(([name, schema]) => renderSchema(name, schema))
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${text(document.info.title)} ${text(document.info.version)}</title><style>${STYLE}</style></head>
 <body><header><h1>${text(document.info.title)} <span class="note">${text(document.info.version)}</span></h1><p>${prose(document.info.description)}</p>
 <p>The same as <a href="/openapi.json">OpenAPI 3.1</a>.</p></header>
-<nav aria-label="Operations"><ul>${operations.map(({ method, path, operation }) =>
-    `<li><a href="#${text(operation.operationId)}"><span class="method">${text(method)}</span> <span class="path">${text(path)}</span></a></li>`).join('')}
+<nav aria-label="Operations"><ul>${links.join('')}
 <li><a href="#schemas">Schemas</a></li><li><a href="#errors">Errors</a></li></ul></nav>
 <main>${sections.join('\n')}
-<section id="schemas"><h2>Schemas</h2>${Object.entries(document.components.schemas).map(([name, schema]) => renderSchema(name, schema)).join('')}</section>
+<section id="schemas"><h2>Schemas</h2>${schemas.join('')}</section>
 <section id="errors"><h2>Errors</h2>${renderErrors()}</section></main></body></html>
 `
 }
 
-function renderOperation ({ method, path, operation }: { readonly method: string, readonly path: string, readonly operation: BrokerOperation }): string {
-  const parameters = (operation.parameters ?? []).map(one => [`<code>${text(one.name)}</code>`, text(one.in), typeOf(one.schema), prose(one.description ?? '')])
+interface Listed {
+  readonly method: string
+  readonly path: string
+  readonly operation: BrokerOperation
+}
+
+const signature = ({ method, path }: Listed): string => `<span class="method">${text(method)}</span> <span class="path">${text(path)}</span>`
+
+function renderOperation (listed: Listed): string {
+  const { operation } = listed
+  const parameters = (operation.parameters ?? []).map(one => [
+    `<code>${text(one.name)}</code>`, text(one.in), typeOf(one.schema), prose(one.description ?? ''),
+  ])
   const bodies = Object.values(operation.requestBody?.content ?? {}).map(({ schema }) => propertyTable('Body', schema))
   const responses = Object.entries(operation.responses).map(([status, response]) => [`<code>${text(status)}</code>`, prose(response.description)])
-  return `<article id="${text(operation.operationId)}"><h3><span class="method">${text(method)}</span> <span class="path">${text(path)}</span></h3>
+  return `<article id="${text(operation.operationId)}"><h3>${signature(listed)}</h3>
 <p><strong>${text(operation.summary)}</strong>${operation.security === undefined ? ' <span class="note">needs no token</span>' : ''}</p>
 ${operation.description === undefined ? '' : `<p>${prose(operation.description)}</p>`}
 ${parameters.length === 0 ? '' : table('Parameters', ['name', 'in', 'type', 'meaning'], parameters)}
@@ -98,7 +113,11 @@ function propertyTable (caption: string, schema: Schema): string {
 
 function renderErrors (): string {
   const rows = Object.entries(ERRORS).map(([code, row]) => [
-    `<code>${text(code)}</code>`, text(row.step), row.status === null ? '200, 202' : String(row.status), row.retryable ? 'yes' : 'no', text(row.message),
+    `<code>${text(code)}</code>`,
+    text(row.step),
+    row.status === null ? '200, 202' : String(row.status),
+    row.retryable ? 'yes' : 'no',
+    text(row.message),
   ])
   return table('Codes of the broker', ['code', 'step', 'status', 'retryable', 'message'], rows)
 }
@@ -115,8 +134,9 @@ function typeOf (schema: Schema): string {
 
 /** Cells are HTML already. */
 function table (caption: string, heads: readonly string[], rows: ReadonlyArray<readonly string[]>): string {
-  return `<div class="scroll"><table><caption>${text(caption)}</caption><thead><tr>${heads.map(head => `<th scope="col">${text(head)}</th>`).join('')}</tr></thead>
-<tbody>${rows.map(row => `<tr>${row.map(cell => `<td>${cell}</td>`).join('')}</tr>`).join('\n')}</tbody></table></div>`
+  const head = heads.map(one => `<th scope="col">${text(one)}</th>`).join('')
+  const body = rows.map(row => `<tr>${row.map(cell => `<td>${cell}</td>`).join('')}</tr>`).join('\n')
+  return `<div class="scroll"><table><caption>${text(caption)}</caption><thead><tr>${head}</tr></thead>\n<tbody>${body}</tbody></table></div>`
 }
 
 const ESCAPES: { readonly [character: string]: string } = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }

@@ -73,7 +73,12 @@ const LISTED_PROPERTIES = {
   retry: { enum: ['never', 'safe', 'same_key', 'natural'], description: 'What a repeat does upstream.' },
 } as const
 
-export const LISTED_ACTION_SCHEMA = { $id: 'ListedAction', type: 'object', required: Object.keys(LISTED_PROPERTIES), properties: LISTED_PROPERTIES } as const
+export const LISTED_ACTION_SCHEMA = {
+  $id: 'ListedAction',
+  type: 'object',
+  required: Object.keys(LISTED_PROPERTIES),
+  properties: LISTED_PROPERTIES,
+} as const
 
 export const CONTRACT_SCHEMA = {
   $id: 'Contract',
