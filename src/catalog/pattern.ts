@@ -1,0 +1,42 @@
+// Patterns that run in linear time, whatever the text. A pattern has to be valid for ECMA-262 too, so that what a contract says means the
+// same to whoever reads it with another engine.
+import { RE2JS } from 're2js'
+
+export interface Pattern {
+  /** Whether it matches anywhere in the text. */
+  test (text: string): boolean
+}
+
+/** A pattern, or why it cannot be used. */
+export function compilePattern (source: string): Pattern | string {
+  try {
+    // eslint-disable-next-line no-new
+    new RegExp(source, 'u')
+  } catch {
+    return 'the pattern is not valid in ECMA-262 with the flag u'
+  }
+  try {
+    return new LinearPattern(source)
+  } catch {
+    return 'the pattern cannot run in linear time (look-arounds, back-references and repeats above 1000 cannot)'
+  }
+}
+
+class LinearPattern implements Pattern {
+  readonly #source: string
+  readonly #compiled: RE2JS
+
+  constructor (source: string) {
+    this.#source = source
+    this.#compiled = RE2JS.compile(source)
+  }
+
+  test (text: string): boolean {
+    return this.#compiled.test(text)
+  }
+
+  /** ajv tells patterns apart by this: without it, every pattern would be the first one that was compiled. */
+  toString (): string {
+    return `/${this.#source}/u`
+  }
+}

@@ -1,0 +1,67 @@
+// The form of a file: every fault of its JSON Schema at once, each where it stands in the file.
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import type { Json } from './catalog.ts'
+import type { Reporter } from './faults.ts'
+import { suggestion } from './near.ts'
+import type { JsonSchema } from './openapi/operation.ts'
+import { resolvePointer } from './shape.ts'
+import { pointerTo } from './yaml-file.ts'
+
+const ajv = new Ajv2020({ strict: false, allErrors: true, ownProperties: true, logger: false, verbose: true })
+addFormats.default(ajv, ['date'])
+const validators = new Map<JsonSchema, ValidateFunction>()
+
+/** Whether the value has the form. @param schema one of the file kinds: compiled once a process */
+export function checkStructure (value: Json, schema: JsonSchema, report: Reporter): boolean {
+  let validate = validators.get(schema)
+  if (validate === undefined) validators.set(schema, validate = ajv.compile(schema as object))
+  if (validate(value)) return true
+  for (const error of relevant(validate.errors ?? [])) tell(error, schema, report)
+  return false
+}
+
+/** A `oneOf` says for each branch why it is not that one: only those of the branch that was meant help anybody. */
+function relevant (errors: readonly ErrorObject[]): readonly ErrorObject[] {
+  const choices = errors.filter(error => error.keyword === 'oneOf')
+  return errors.filter(error => {
+    if (error.keyword === 'oneOf') return typeof error.data !== 'object'
+    const choice = choices.find(outer => error.schemaPath.startsWith(`${outer.schemaPath}/`))
+    // The branch that is no object is `none`.
+    return choice === undefined || (typeof choice.data === 'object' && error.keyword !== 'const')
+  })
+}
+
+function tell (error: ErrorObject, schema: JsonSchema, report: Reporter): void {
+  const at = error.instancePath
+  const params = error.params as { readonly [name: string]: unknown }
+  switch (error.keyword) {
+    case 'additionalProperties': {
+      const name = String(params.additionalProperty)
+      const parent = error.parentSchema as { readonly properties?: object } | undefined
+      return report.faultAtKey(pointerTo(at, name), 'unknown-field', `there is no field "${name}" here${suggestion(name, Object.keys(parent?.properties ?? {}))}`)
+    }
+    case 'required': return report.faultAtKey(at, 'missing-field', `the field "${String(params.missingProperty)}" is missing`)
+    case 'type': return report.fault(at, 'wrong-type', `must be ${articled(String(params.type))}`)
+    case 'enum': {
+      const allowed = (params.allowedValues as unknown[]).map(String)
+      return report.fault(at, 'wrong-value', `must be one of ${allowed.join(', ')}${typeof error.data === 'string' ? suggestion(error.data, allowed) : ''}`)
+    }
+    case 'const': return report.fault(at, 'wrong-value', `must be ${JSON.stringify(params.allowedValue)}`)
+    case 'oneOf': return report.fault(at, 'wrong-value', 'must be "none" or an object')
+    case 'propertyNames': return report.faultAtKey(pointerTo(at, String(params.propertyName)), 'wrong-name', 'the name must match the pattern of names')
+    case 'pattern': {
+      // Of a name: `propertyNames` tells where it stands.
+      if (error.schemaPath.includes('/propertyNames/')) return
+      return report.fault(at, 'wrong-value', `must match ${String(params.pattern)}`)
+    }
+    default: return report.fault(at, 'wrong-value', `${error.message ?? error.keyword}${limitOf(error, schema)}`)
+  }
+}
+
+function limitOf (error: ErrorObject, schema: JsonSchema): string {
+  const description = (resolvePointer(schema, error.schemaPath.slice(0, error.schemaPath.lastIndexOf('/'))) as { readonly description?: string } | undefined)?.description
+  return description === undefined ? '' : ` (${description})`
+}
+
+const articled = (type: string): string => type.split(',').map(one => one === 'null' ? one : `${/^[aeiou]/.test(one) ? 'an' : 'a'} ${one}`).join(' or ')
