@@ -1,0 +1,249 @@
+// The audit: what happened, in rows that nobody can change unseen. One chain a process; a write's intent is durable before the write leaves.
+import { randomBytes } from 'node:crypto'
+import { open } from 'node:fs/promises'
+import { StateUnavailable } from '../store/store.ts'
+import { AuditChain, type AuditFile } from './audit-chain.ts'
+import { makeAuditFolder, openCheckpointSigner } from './audit-checkpoint.ts'
+import { rowMs, rowText, type AuditEventName, type RowFields } from './audit-row.ts'
+import { findChains } from './audit-seal.ts'
+import type { AuditFault, AuditMetrics } from './metrics.ts'
+import type { Actor, AttemptEventTold, CallEvent, IntentEvent, Telemetry } from './telemetry.ts'
+
+/** Reads and refusals are refused themselves while so many rows are not durable. */
+export const ROOM_ROWS = 10_000
+/** Beyond this the ends of writes are dropped too, and counted: memory is finite. */
+const ROWS_MAX = 5 * ROOM_ROWS
+const SEGMENT_BYTES_MAX = 64 * 1024 * 1024
+/** Refusals that wait for the call that puts them right. */
+const CORRECTABLE_MAX = 10_000
+
+export interface Audit {
+  readonly writer: string
+  /** With it `aval audit verify` trusts nothing in the folder. */
+  readonly publicKeyPem: string
+  /** @throws StateUnavailable */
+  intent (event: IntentEvent): Promise<void>
+  /** `field` is the bounded one (fields.ts). */
+  call (event: CallEvent): void
+  attempt (event: AttemptEventTold): void
+  withheld (event: Parameters<Telemetry['withheld']>[0]): void
+  integrity (event: Parameters<Telemetry['integrity']>[0]): void
+  reloaded (event: { readonly result: 'taken' | 'refused', readonly digest: string | null, readonly correlationId?: string }): void
+  runStopped (event: { readonly actor: Actor, readonly correlationId: string }): void
+  hasRoom (): boolean
+  /** All that was told so far is durable. @throws StateUnavailable */
+  sync (): Promise<void>
+  close (): Promise<void>
+}
+
+export interface AuditOptions {
+  readonly folder: string
+  /** `Identity.keyId()`: which key made the marks. */
+  readonly keyId: string
+  readonly metrics: AuditMetrics
+  readonly onFault: (what: AuditFault, error: unknown) => void
+  readonly epochMs?: () => number
+  readonly segmentBytesMax?: number
+  readonly openFile?: (path: string) => Promise<AuditFile>
+}
+
+/** @throws the error of the disk: a broker that cannot keep its audit does not start */
+export async function openAudit (options: AuditOptions): Promise<Audit> {
+  const epochMs = options.epochMs ?? Date.now
+  // Before the folder is listed: a chain whose last row is younger than this may be missing below (verify-audit.ts).
+  const openedAtMs = epochMs()
+  await makeAuditFolder(options.folder)
+  const signer = await openCheckpointSigner(options.folder)
+  const others = await findChains(options.folder)
+  const writer = writerName(openedAtMs)
+  const chain = await AuditChain.open({
+    folder: options.folder,
+    writer,
+    signer,
+    epochMs,
+    openFile: options.openFile ?? (path => open(path, 'wx', 0o600)),
+    segmentBytesMax: options.segmentBytesMax ?? SEGMENT_BYTES_MAX,
+    onSynced: (rows, durationMs) => options.metrics.synced(rows, durationMs),
+    onFault: (what, error) => {
+      options.metrics.fault(what)
+      options.onFault(what, error)
+    },
+  })
+  chain.add({ event: 'audit.opened', key_ids: { hmac: options.keyId, sig: signer.keyId } }, openedAtMs)
+  for (const { sealed, closed } of others) chain.add({ event: closed ? 'audit.sealed' : 'audit.recovered', sealed })
+  await chain.sync()
+  await chain.checkpoint()
+  for (const { remember } of others) await remember()
+  return new ChainedAudit(chain, writer, signer.publicKeyPem, options.metrics)
+}
+
+/** When it started, and what no other process has. */
+const writerName = (nowMs: number): string => `${new Date(nowMs).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z-${randomBytes(8).toString('hex')}`
+
+class ChainedAudit implements Audit {
+  readonly writer: string
+  readonly publicKeyPem: string
+  readonly #chain: AuditChain
+  readonly #metrics: AuditMetrics
+  /** (run, action) → the refusal that a later accepted call corrects. */
+  readonly #correctable = new Map<string, NonNullable<RowFields['corrects']>>()
+
+  constructor (chain: AuditChain, writer: string, publicKeyPem: string, metrics: AuditMetrics) {
+    this.#chain = chain
+    this.writer = writer
+    this.publicKeyPem = publicKeyPem
+    this.#metrics = metrics
+  }
+
+  hasRoom (): boolean {
+    return this.#chain.waiting() < ROOM_ROWS
+  }
+
+  async intent (event: IntentEvent): Promise<void> {
+    if (!this.hasRoom()) throw new StateUnavailable('the audit has no room')
+    this.#add({
+      event: 'execution.intent',
+      action: { definition: event.definition, effect: undefined, id: event.actionId },
+      actor: actorOf(event.actor),
+      args: event.argumentsMark,
+      attempt: { duplicate: undefined, id: event.attemptId, state: undefined },
+      correlation_id: event.correlationId,
+      request: event.requestMark,
+      target: event.targetMark === null ? undefined : { mark: event.targetMark, version: undefined },
+    })
+    await this.sync()
+  }
+
+  call (event: CallEvent): void {
+    const name = nameOfCall(event)
+    // Whoever has no token could fill the disk: those calls are counted and logged.
+    if (name === 'action.refused' && event.actor.subMark === null) return
+    const seq = this.#add({ ...fieldsOfCall(event, name), corrects: this.#corrects(event, name) })
+    if (name === 'action.refused' && seq !== null) this.#remember(event, seq)
+  }
+
+  attempt (event: AttemptEventTold): void {
+    this.#add({
+      event: nameOfAttempt(event),
+      action: { definition: event.definition, effect: undefined, id: event.actionId },
+      actor: { iss: undefined, kind: event.by === 'person' ? 'person' : 'system', run: undefined, sub: event.personMark ?? undefined, tenant: undefined },
+      attempt: { duplicate: undefined, id: event.attemptId, state: event.state },
+      by: event.by,
+      code: textOrNone(event.code),
+      correlation_id: event.correlationId,
+      outcome: event.outcome ?? undefined,
+      sent: event.sent ?? undefined,
+    })
+  }
+
+  withheld (event: Parameters<Telemetry['withheld']>[0]): void {
+    this.#add({ event: 'response.withheld', action: { definition: undefined, effect: undefined, id: event.actionId }, code: rowText(event.code) })
+  }
+
+  integrity (event: Parameters<Telemetry['integrity']>[0]): void {
+    this.#add({ event: 'integrity.alarm', attempt: { duplicate: undefined, id: rowText(event.attemptId), state: undefined }, what: event.what })
+  }
+
+  reloaded (event: Parameters<Audit['reloaded']>[0]): void {
+    this.#add({ event: 'sheet.reloaded', correlation_id: event.correlationId, digest: event.digest ?? undefined, what: event.result })
+  }
+
+  runStopped (event: Parameters<Audit['runStopped']>[0]): void {
+    this.#add({ event: 'run.stopped', actor: actorOf(event.actor), correlation_id: event.correlationId })
+  }
+
+  async sync (): Promise<void> {
+    try {
+      await this.#chain.sync()
+    } catch (error) {
+      throw new StateUnavailable(`the audit cannot be written: ${(error as NodeJS.ErrnoException).code ?? 'unknown'}`)
+    } finally {
+      this.#metrics.waiting(this.#chain.waiting())
+    }
+  }
+
+  async close (): Promise<void> {
+    this.#chain.add({ event: 'audit.closed' })
+    await this.#chain.close()
+  }
+
+  /** @returns its seq, or null where it had to be dropped */
+  #add (fields: RowFields): number | null {
+    const waiting = this.#chain.waiting()
+    if (waiting >= ROWS_MAX) {
+      this.#metrics.lost(1)
+      return null
+    }
+    this.#metrics.waiting(waiting + 1)
+    return this.#chain.add(fields)
+  }
+
+  #corrects (event: CallEvent, name: AuditEventName): RowFields['corrects'] {
+    const key = correctionKey(event)
+    const refusal = name === 'action.refused' || key === null ? undefined : this.#correctable.get(key)
+    if (refusal !== undefined) this.#correctable.delete(key!)
+    return refusal
+  }
+
+  #remember (event: CallEvent, seq: number): void {
+    const key = correctionKey(event)
+    if (key === null) return
+    this.#correctable.delete(key)
+    this.#correctable.set(key, { correlation_id: event.correlationId, seq })
+    if (this.#correctable.size > CORRECTABLE_MAX) this.#correctable.delete(this.#correctable.keys().next().value!)
+  }
+}
+
+const correctionKey = ({ actor, actionId }: CallEvent): string | null => actor.runMark === null || actionId === null ? null : `${actor.runMark} ${actionId}`
+
+function nameOfCall (event: CallEvent): AuditEventName {
+  if (event.attemptId === null) return event.outcome === 'rejected' && !event.sent && event.step !== 'record' ? 'action.refused' : 'action.called'
+  // A repeat that hears of an attempt is no event of that attempt.
+  if (event.duplicate) return 'action.called'
+  if (event.attemptState === 'settled') return 'execution.result'
+  // Refused after it was begun: the proof that nothing was sent; whoever closes the attempt may follow.
+  if (event.outcome === 'rejected') return 'action.refused'
+  return event.outcome === 'unknown' ? 'execution.unknown' : 'execution.pending'
+}
+
+function nameOfAttempt (event: AttemptEventTold): AuditEventName {
+  switch (event.state) {
+    case 'settled': return 'execution.resolved'
+    case 'escalated': return 'execution.escalated'
+    case 'unknown': return 'execution.unknown'
+    default: return 'execution.pending'
+  }
+}
+
+function fieldsOfCall (event: CallEvent, name: AuditEventName): RowFields {
+  const { upstream } = event
+  return {
+    event: name,
+    action: event.actionId === null ? undefined : { definition: event.definition ?? undefined, effect: event.effect ?? undefined, id: event.actionId },
+    actor: actorOf(event.actor),
+    args: event.argumentsMark ?? undefined,
+    asked: event.actionId === null ? rowText(event.asked, 100) : undefined,
+    attempt: event.attemptId === null ? undefined : { duplicate: event.duplicate || undefined, id: event.attemptId, state: event.attemptState ?? undefined },
+    code: textOrNone(event.code),
+    correlation_id: rowText(event.correlationId),
+    field: textOrNone(event.field),
+    ms: rowMs(event.durationMs),
+    outcome: event.outcome,
+    received: event.receivedMark ?? undefined,
+    rule: textOrNone(event.rule),
+    sent: event.sent,
+    source: event.source ?? undefined,
+    step: event.step,
+    surface: event.surface,
+    target: event.targetMark === null ? undefined : { mark: event.targetMark, version: event.versionMark ?? undefined },
+    truncated: event.truncated || undefined,
+    upstream: upstream === null ? undefined : { id: upstream.name, method: rowText(upstream.method), ms: rowMs(upstream.durationMs), request: upstream.requestMark, status: upstream.status ?? undefined },
+    withheld: event.withheld ?? undefined,
+  }
+}
+
+function actorOf (actor: Actor): RowFields['actor'] {
+  return { iss: textOrNone(actor.iss), kind: actor.kind, run: actor.runMark ?? undefined, sub: actor.subMark ?? undefined, tenant: textOrNone(actor.tenant) }
+}
+
+const textOrNone = (text: string | null): string | undefined => text === null ? undefined : rowText(text)

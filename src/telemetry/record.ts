@@ -1,0 +1,69 @@
+// The telemetry port, made of the audit, the metrics and the log: each event is told once and becomes one line, one set of metrics, one row.
+import type { Audit } from './audit.ts'
+import type { Logger } from './logger.ts'
+import type { Metrics } from './metrics.ts'
+import type { Actor, CallEvent, Telemetry } from './telemetry.ts'
+
+/** The port, and what the process itself has to tell. */
+export interface BrokerTelemetry extends Telemetry {
+  /** `digest`: of the set that is in force from now on, or null where a set was refused. */
+  reloaded (event: { readonly result: 'taken' | 'refused', readonly digest: string | null, readonly faults: number }): void
+  runStopped (event: { readonly actor: Actor, readonly correlationId: string }): void
+}
+
+export function createTelemetry ({ audit, metrics, logger }: { readonly audit: Audit, readonly metrics: Metrics, readonly logger: Logger }): BrokerTelemetry {
+  /** What is counted may be wrong; what is answered must not be: no fault of telemetry reaches a call. */
+  function quietly (tell: () => void): void {
+    try {
+      tell()
+    } catch (error) {
+      logger.fault('an event could not be recorded', error)
+    }
+  }
+
+  return {
+    intent: event => audit.intent(event),
+    hasRoom: () => audit.hasRoom(),
+    call (event) {
+      const told = bounded(event, metrics)
+      quietly(() => metrics.call(event))
+      quietly(() => audit.call(told))
+      quietly(() => logger.call(told))
+    },
+    attempt (event) {
+      quietly(() => metrics.attempt(event))
+      quietly(() => audit.attempt(event))
+      quietly(() => logger.attempt(event))
+    },
+    lookup: event => quietly(() => metrics.lookup(event)),
+    upstream: event => quietly(() => metrics.upstream(event)),
+    retried: event => quietly(() => metrics.retried(event)),
+    store: event => quietly(() => metrics.store(event)),
+    integrity (event) {
+      quietly(() => metrics.integrity(event))
+      quietly(() => audit.integrity(event))
+      quietly(() => logger.integrity(event))
+    },
+    withheld (event) {
+      quietly(() => metrics.withheld(event))
+      quietly(() => audit.withheld(event))
+      quietly(() => logger.withheld(event))
+    },
+    reloaded ({ result, digest, faults }) {
+      quietly(() => metrics.reloaded(result))
+      quietly(() => audit.reloaded({ result, digest }))
+      quietly(() => logger.note(result === 'taken' ? 'info' : 'error', `a new catalog was ${result}`, { digest, count: faults }))
+    },
+    runStopped (event) {
+      quietly(() => audit.runStopped(event))
+      quietly(() => logger.note('info', 'a run was stopped', { correlation_id: event.correlationId }))
+    },
+  }
+}
+
+/** A pointer may hold names that the agent made up; what the schema does not declare is `?` from here on. */
+function bounded (event: CallEvent, metrics: Metrics): CallEvent {
+  if (event.field === null) return event
+  const field = event.actionId === null ? null : metrics.field(event.actionId, event.field)
+  return { ...event, field: field?.pointer ?? null }
+}
