@@ -8,6 +8,8 @@ import {
 } from './config-values.ts'
 import { nearest } from './nearest.ts'
 
+export type { ListenAddress } from './config-values.ts'
+
 export type Environment = { readonly [name: string]: string | undefined }
 
 /** Who signs the access tokens of agents, and for whom. */
@@ -39,7 +41,7 @@ export interface Config {
   readonly tls: { readonly certFile: string, readonly keyFile: string } | null
   readonly logLevel: LogLevel
   /** For `env:NAME` of sheets and of AVAL_KEY: the environment as it was at start, without Aval's own settings. */
-  readonly secretFromEnvironment: (name: string) => string | undefined
+  readonly environment: Environment
 }
 
 /** What the commands over the control socket need. */
@@ -144,7 +146,7 @@ export function readConfig (env: Environment): Config {
     trustProxy: value<readonly string[] | undefined>('AVAL_TRUST_PROXY') ?? [],
     tls: readTls(read, value('AVAL_TLS_CERT'), value('AVAL_TLS_KEY'), env),
     logLevel: value('AVAL_LOG'),
-    secretFromEnvironment: name => name.startsWith('AVAL_') ? undefined : env[name],
+    environment: Object.freeze(Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('AVAL_')))),
   }
   read.throwIfFaulty({ required: true })
   return Object.freeze(config)

@@ -15,10 +15,10 @@ export class KeyFault extends Error {
 }
 
 /** @throws KeyFault */
-export async function openKey (config: Pick<Config, 'key' | 'keyMayBeMade' | 'secretFromEnvironment'>): Promise<Secret> {
+export async function openKey (config: Pick<Config, 'key' | 'keyMayBeMade' | 'environment'>): Promise<Secret> {
   const source = config.key
   if (source.kind === 'env') {
-    const text = config.secretFromEnvironment(source.name)
+    const text = Object.hasOwn(config.environment, source.name) ? config.environment[source.name] : undefined
     if (text === undefined) throw new KeyFault('AVAL_KEY names a variable that is not set')
     return decodeKey(`env:${source.name}`, text)
   }

@@ -28,7 +28,7 @@ function folder (t: TestContext): string {
 
 test('the three names of token trust are all that serve requires, and everything else has its default', () => {
   const config = readConfig(COMPLETE)
-  assert.deepEqual({ ...config, secretFromEnvironment: null }, {
+  assert.deepEqual({ ...config, environment: null }, {
     actionsFolder: resolve('actions'),
     openapiFolder: resolve('openapi'),
     dataFolder: resolve('data'),
@@ -45,7 +45,7 @@ test('the three names of token trust are all that serve requires, and everything
     trustProxy: [],
     tls: null,
     logLevel: 'info',
-    secretFromEnvironment: null,
+    environment: null,
   })
   assert.ok(Object.isFrozen(config))
 })
@@ -158,8 +158,8 @@ test('with Redis the key must be given and exist, because all replicas need the 
 
 test('secrets of sheets come from the environment as it was at start, and never from a setting', () => {
   const env = { ...COMPLETE, SHOP_KEY: 'shop-secret' }
-  const { secretFromEnvironment } = readConfig(env)
-  assert.deepEqual(['SHOP_KEY', 'AVAL_ISSUER', 'NOTHING'].map(secretFromEnvironment), ['shop-secret', undefined, undefined])
+  const { environment } = readConfig(env)
+  assert.deepEqual(['SHOP_KEY', 'AVAL_ISSUER', 'NOTHING'].map(name => environment[name]), ['shop-secret', undefined, undefined])
 })
 
 test('a command over the control socket requires nothing, but takes no unknown or malformed setting either', () => {

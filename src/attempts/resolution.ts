@@ -7,6 +7,8 @@ export interface Resolution {
   readonly attemptId: string
   /** What the person found upstream: that the write took effect, or that it did not. */
   readonly outcome: 'completed' | 'rejected'
+  /** Of a rejection; null: NOT_APPLIED. */
+  readonly code: string | null
   /** Who, as an HMAC. */
   readonly personMark: string
 }
@@ -46,7 +48,7 @@ function settlementOf (resolution: Resolution): Settlement {
   return {
     outcome: resolution.outcome,
     sent: true,
-    code: applied ? null : 'NOT_APPLIED',
+    code: applied ? null : resolution.code ?? 'NOT_APPLIED',
     message: applied ? null : 'A person found that the call had no effect.',
     retryable: false,
     retryAfterSeconds: null,

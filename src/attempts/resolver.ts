@@ -107,9 +107,9 @@ export function createResolver (ports: ResolverPorts): Resolver {
 
   async function lookUp (action: Action, record: AttemptRecord): Promise<Finding> {
     const sinceMs = firstUnknownMs.get(record.id)
-    const quiesced = sinceMs !== undefined && performance.now() - sinceMs >= record.quiescenceMs
+    const quietAfterMs = sinceMs === undefined ? record.quiescenceMs : Math.max(0, record.quiescenceMs - (performance.now() - sinceMs))
     try {
-      return await askUpstream(action, action.lookup!, record, quiesced, ports)
+      return await askUpstream(action, action.lookup!, record, quietAfterMs, ports)
     } catch {
       // Whatever kept the question from being asked, or its answer from being understood, is no evidence.
       return { kind: 'inconclusive', retryAfterMs: null }
@@ -131,7 +131,7 @@ export function createResolver (ports: ResolverPorts): Resolver {
   }
 }
 
-async function askUpstream (action: Action, lookup: Lookup, record: AttemptRecord, quiesced: boolean, ports: ResolverPorts): Promise<Finding> {
+async function askUpstream (action: Action, lookup: Lookup, record: AttemptRecord, quietAfterMs: number, ports: ResolverPorts): Promise<Finding> {
   const { tenant } = record.owner
   const bindings: Bindings = {
     args: record.args,
@@ -157,7 +157,8 @@ async function askUpstream (action: Action, lookup: Lookup, record: AttemptRecor
     return {
       kind: 'absent',
       settlesAfterMs: lookup.absent.settlesAfterMs,
-      quiesced,
+      quiesced: quietAfterMs === 0,
+      quietAfterMs,
       withinRetention: ageMs < retentionMs,
       // A repeat of these is harmless upstream, so the agent may call again (DESIGN.md §4.2 `retry`).
       retryable: action.retry === 'same_key' || action.retry === 'natural',
