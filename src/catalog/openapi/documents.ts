@@ -1,14 +1,29 @@
 // The folder of OpenAPI documents: which files it holds, and a document for whoever names one.
-import type { JsonSchema, Operation, SecurityScheme } from './operation.ts'
+import { createHash } from 'node:crypto'
+import { readdir } from 'node:fs/promises'
+import { posix } from 'node:path'
+import canonicalize from 'canonicalize'
+import { createCloser } from './closure.ts'
+import type { Closer } from './closure.ts'
+import type { Direction } from './composition.ts'
 import { DocumentFault } from './fault.ts'
+import { takeInventory } from './inventory.ts'
+import type { Inventory, Located, OperationEntry } from './inventory.ts'
+import type { JsonSchema, Operation, SecurityScheme } from './operation.ts'
+import { readOperation3 } from './openapi3.ts'
+import { isObject, own, parsePointer } from './pointer.ts'
+import { checked, matchedToTemplate, serversOf, templateNames, warn } from './reader.ts'
+import type { Reading } from './reader.ts'
+import { childOf, createReferences, fault, rootOf } from './reference.ts'
+import type { References } from './reference.ts'
+import { readSecurityScheme } from './security.ts'
+import { faultAt, readSource } from './source.ts'
+import type { Source } from './source.ts'
+import type { Dialect } from './structure.ts'
+import { readOperation2 } from './swagger2.ts'
 
-export interface OperationEntry {
-  /** null where the document gives none. */
-  readonly id: string | null
-  /** Upper case. */
-  readonly method: string
-  readonly path: string
-}
+/** An operation has no more warnings than this; a document that earns more is beyond reading. */
+const WARNINGS_MAX = 100
 
 export interface Document {
   /** Relative to the folder, with forward slashes. */
@@ -29,7 +44,7 @@ export interface Document {
    * @param pointer JSON Pointer of a Schema Object, `/components/schemas/Pet`
    * @throws DocumentFault
    */
-  schema (pointer: string, direction: 'request' | 'response'): JsonSchema
+  schema (pointer: string, direction: Direction): JsonSchema
 }
 
 export interface Documents {
@@ -39,7 +54,143 @@ export interface Documents {
   open (name: string): Document
 }
 
-/** Lists the folder; reads no document yet. @throws Error where the folder cannot be listed */
+/** The version that a file names itself, as text; YAML reads an unquoted one as a number. */
+function versionOf (root: unknown): string | undefined {
+  if (!isObject(root)) return undefined
+  const named = own(root, 'openapi') ?? own(root, 'swagger')
+  if (typeof named === 'string') return named
+  return typeof named === 'number' ? Number.isInteger(named) ? `${named}.0` : String(named) : undefined
+}
+
+function dialectOf (version: string | undefined): Dialect | undefined {
+  const found = /^(?:(2\.0)|(3\.[012])(?:\.\d+(?:-.+)?)?)$/.exec(version ?? '')
+  return (found?.[1] ?? found?.[2]) as Dialect | undefined
+}
+
+interface Opened {
+  readonly source: Source
+  readonly version: string
+  readonly dialect: Dialect
+  readonly references: References
+  readonly closer: Closer
+}
+
+function compileOperation (opened: Opened, located: Located): Operation {
+  const { dialect, source, references, closer } = opened
+  const { method, path, operation, pathItem } = located
+  const reading: Reading = { dialect, root: rootOf(source), references, closer, warnings: new Set(), digests: [] }
+  const inPaths = childOf(rootOf(source), 'paths', path)
+  if (/[?#]/.test(path)) throw fault(inPaths, 'path-has-query', 'A path must not hold a query or a fragment.')
+  const names = templateNames(path)
+  // What a URL parser changes in the fixed parts of a path (`..`, `//`, spaces) would address something else.
+  const plain = path.replace(/\{[^{}/]+\}/g, 'x')
+  if (names === undefined || !path.startsWith('/') || plain.startsWith('//') || new URL(plain, 'http://localhost').pathname !== plain) {
+    throw fault(inPaths, 'path-malformed', 'The path cannot be sent as it is written.')
+  }
+  checked(reading, operation, 'operation')
+  const parts = dialect === '2.0' ? readOperation2(reading, pathItem, operation) : readOperation3(reading, pathItem, operation)
+  const parameters = matchedToTemplate(reading, operation, path, parts.parameters)
+  const servers = dialect === '2.0' ? [] : serversOf(pathItem, operation)
+  if (isObject(source.root) && typeof own(source.root, '$self') === 'string') warn(reading, rootOf(source), '$self is not read; references are relative to the file')
+  const id = located.id ?? `${method} ${path}`
+  return Object.freeze({
+    id, method, path, ...parts, parameters, servers,
+    digest: digestOf({ id, method, path, ...parts, parameters, servers }, reading, operation.pointer, source),
+    warnings: Object.freeze([...reading.warnings].slice(0, WARNINGS_MAX)),
+  })
+}
+
+/** Schemas stand in it by their own digests, so that one closure is hashed once however many operations share it. */
+function digestOf (operation: Omit<Operation, 'digest' | 'warnings'>, reading: Reading, pointer: string, source: Source): string {
+  const text = canonicalize({
+    id: operation.id,
+    method: operation.method,
+    path: operation.path,
+    servers: operation.servers,
+    parameters: operation.parameters.map(({ schema, ...rest }) => rest),
+    bodies: [...operation.bodies.values()].map(body => ({ mediaType: body.mediaType, encoding: [...body.encoding] })),
+    bodyRequired: operation.bodyRequired,
+    responses: operation.responses.map(response => ({ status: response.status, content: [...response.content.keys()] })),
+    declaredHeaders: [...operation.declaredHeaders],
+    schemas: reading.digests,
+  })
+  if (text === undefined) throw faultAt(source, pointer, 'not-json', 'The operation holds a value that JSON cannot hold.')
+  return createHash('sha256').update(text).digest('hex')
+}
+
+function createDocument (opened: Opened): Document {
+  const { source, version, dialect, references, closer } = opened
+  let inventory: Inventory | undefined
+  const inventoryOf = (): Inventory => inventory ??= takeInventory(source, dialect, references)
+  const operations = new Map<Located, Operation>()
+  return {
+    file: source.file,
+    version,
+    operation (selector) {
+      const located = inventoryOf().find(selector)
+      const known = operations.get(located) ?? compileOperation(opened, located)
+      operations.set(located, known)
+      return known
+    },
+    operations: () => inventoryOf().all.map(({ id, method, path }) => ({ id, method, path })),
+    securityScheme: name => readSecurityScheme({ dialect, root: rootOf(source), references, closer, warnings: new Set(), digests: [] }, name),
+    schema (pointer, direction) {
+      const tokens = parsePointer(pointer)
+      const place = tokens === undefined ? undefined : references.target(rootOf(source), `#${encodeURI(pointer)}`)
+      if (place === undefined) throw faultAt(source, '', 'ref-malformed', 'This is not a JSON Pointer.')
+      return closer.close(place, direction).schema
+    },
+  }
+}
+
+async function listFolder (folder: string): Promise<readonly string[]> {
+  const names: string[] = []
+  const walk = async (under: string): Promise<void> => {
+    for (const entry of await readdir(posix.join(folder, under), { withFileTypes: true })) {
+      // Hidden entries are the business of editors, version control and mounted volumes.
+      if (entry.name.startsWith('.')) continue
+      const name = posix.join(under, entry.name)
+      if (entry.isDirectory()) await walk(name)
+      else if (/\.(?:ya?ml|json)$/i.test(entry.name)) names.push(name)
+    }
+  }
+  await walk('')
+  return names.sort()
+}
+
+/**
+ * Lists the folder. A file is read and parsed when it is opened first, and kept.
+ * @throws Error where the folder cannot be listed
+ */
 export async function openDocuments (folder: string): Promise<Documents> {
-  throw new DocumentFault('document-unknown', `${folder} is not read yet`, folder, '', { line: 1, column: 1 })
+  const names = Object.freeze(await listFolder(folder))
+  const known: ReadonlySet<string> = new Set(names)
+  const sources = new Map<string, Source>()
+  const documents = new Map<string, Document>()
+  const sourceOf = (file: string): Source | undefined => {
+    if (!known.has(file)) return undefined
+    const source = sources.get(file) ?? readSource(folder, file)
+    sources.set(file, source)
+    return source
+  }
+  return Object.freeze({
+    names,
+    open (name: string): Document {
+      const opened = documents.get(name)
+      if (opened !== undefined) return opened
+      const source = sourceOf(name)
+      if (source === undefined) throw new DocumentFault('document-unknown', 'The folder of documents has no such file.', name, '', { line: 1, column: 1 })
+      const version = versionOf(source.root)
+      const dialect = dialectOf(version)
+      if (version === undefined || dialect === undefined) {
+        throw faultAt(source, '', 'version-unsupported', 'The file is no OpenAPI document of version 2.0, 3.0, 3.1 or 3.2.')
+      }
+      const references = createReferences(sourceOf)
+      // A file without a version of its own is written in the dialect of the document that refers to it.
+      const closer = createCloser(references, source.file, place => ['2.0', '3.0'].includes(dialectOf(versionOf(place.source.root)) ?? dialect))
+      const document = createDocument({ source, version, dialect, references, closer })
+      documents.set(name, document)
+      return document
+    },
+  })
 }

@@ -1,0 +1,31 @@
+// The security schemes of a document: how it says that a credential is sent.
+import type { SecurityScheme } from './operation.ts'
+import { isObject, own } from './pointer.ts'
+import { checked } from './reader.ts'
+import type { Reading } from './reader.ts'
+import { childOf } from './reference.ts'
+
+/** @throws DocumentFault where it is there and does not have the form that OpenAPI gives it */
+export function readSecurityScheme (reading: Reading, name: string): SecurityScheme | undefined {
+  const all = reading.dialect === '2.0' ? childOf(reading.root, 'securityDefinitions') : childOf(reading.root, 'components', 'securitySchemes')
+  if (!isObject(all.node) || !Object.hasOwn(all.node, name)) return undefined
+  const { node } = checked(reading, childOf(all, name), 'securityScheme')
+  if (!isObject(node)) return undefined
+  switch (own(node, 'type')) {
+    case 'apiKey':
+      return { kind: 'apiKey', in: own(node, 'in') as 'header' | 'query' | 'cookie', name: String(own(node, 'name')) }
+    case 'basic':
+      return { kind: 'http', scheme: 'basic' }
+    case 'http':
+      // RFC 9110 §11.1: names of schemes are case-insensitive
+      return { kind: 'http', scheme: String(own(node, 'scheme')).toLowerCase() }
+    case 'oauth2':
+      return { kind: 'oauth2' }
+    case 'openIdConnect':
+      return { kind: 'openIdConnect' }
+    case 'mutualTLS':
+      return { kind: 'mutualTLS' }
+    default:
+      return undefined
+  }
+}

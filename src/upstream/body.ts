@@ -1,0 +1,182 @@
+// Bodies: a value of the sheet as the bytes of one media type.
+//
+// Bytes come in as base64 text, since a value is JSON. They are decoded and sent as bytes, except where the document says that the wire itself
+// carries base64 (`format: byte` or `base64`, `contentEncoding`): there the text goes out as it is.
+import { createHash } from 'node:crypto'
+import type { Json } from '../catalog/catalog.ts'
+import type { BodyDefinition, Encoding, JsonSchema, Operation } from '../catalog/openapi/operation.ts'
+import { escapeReserved, escapeStrict } from './escape.ts'
+import { expand } from './style.ts'
+import { base64Bytes, jsonText, refuse, scalarText } from './text.ts'
+
+export interface Body {
+  readonly contentType: string
+  readonly bytes: Buffer
+}
+
+type Kind = 'json' | 'form' | 'multipart' | 'text' | 'octets'
+
+function kindOf (mediaType: string): Kind | undefined {
+  if (mediaType === 'application/json' || /^[^/]+\/[^/]+\+json$/.test(mediaType)) return 'json'
+  if (mediaType === 'application/x-www-form-urlencoded') return 'form'
+  if (mediaType === 'multipart/form-data') return 'multipart'
+  if (/^text\/[^*]+$/.test(mediaType)) return 'text'
+  return /^(?:application\/(?:octet-stream|pdf|zip|gzip)|(?:image|audio|video)\/[^*]+)$/.test(mediaType) ? 'octets' : undefined
+}
+
+/** Whether a body of this media type can be sent. @param mediaType without parameters, in lower case */
+export const supportsMediaType = (mediaType: string): boolean => kindOf(mediaType) !== undefined
+
+/** The definition of the body that a request names; without a name the only one, the first JSON one, the first that can be sent. */
+export function bodyOf (operation: Operation, mediaType: string | null): BodyDefinition | undefined {
+  if (mediaType !== null) return operation.bodies.get(mediaType)
+  const all = [...operation.bodies.values()]
+  return all.find(body => kindOf(body.mediaType) === 'json') ?? all.find(body => supportsMediaType(body.mediaType))
+}
+
+type Fields = { readonly [key: string]: Json }
+
+function fieldsOf (value: Json, internal: string): ReadonlyArray<readonly [string, Json]> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw refuse('type', 'The body must be an object.', internal)
+  return Object.entries(value as Fields)
+}
+
+/** The schema behind its references, which all point into its own `$defs`. */
+function resolved (schema: unknown, root: JsonSchema): { readonly [keyword: string]: unknown } {
+  let at = schema
+  for (let hops = 0; hops < 32; hops++) {
+    if (typeof at !== 'object' || at === null) return {}
+    const reference = (at as { readonly $ref?: unknown }).$ref
+    if (typeof reference !== 'string') return at as { readonly [keyword: string]: unknown }
+    at = (typeof root === 'object' ? root['$defs'] as { readonly [name: string]: unknown } | undefined : undefined)?.[reference.slice('#/$defs/'.length)]
+  }
+  return {}
+}
+
+function propertySchema (definition: BodyDefinition, name: string): { readonly [keyword: string]: unknown } {
+  const search = (schema: unknown, depth: number): unknown => {
+    const node = resolved(schema, definition.schema)
+    const properties = node['properties'] as object | undefined
+    if (properties !== undefined && Object.hasOwn(properties, name)) return (properties as { readonly [name: string]: unknown })[name]
+    const parts = depth < 8 && Array.isArray(node['allOf']) ? node['allOf'] as readonly unknown[] : []
+    return parts.map(part => search(part, depth + 1)).find(found => found !== undefined)
+  }
+  return resolved(search(definition.schema, 0), definition.schema)
+}
+
+const saysBase64 = (schema: { readonly [keyword: string]: unknown }): boolean =>
+  schema['contentEncoding'] !== undefined || schema['format'] === 'byte' || schema['format'] === 'base64'
+
+function octets (value: Json, schema: { readonly [keyword: string]: unknown }, internal: string): Buffer {
+  const bytes = base64Bytes(value, internal)
+  return saysBase64(schema) ? Buffer.from(value as string, 'latin1') : bytes
+}
+
+/** The content type to send of those an Encoding Object allows: the first that is no range. */
+function concrete (contentType: string): string {
+  return contentType.split(',').map(type => type.trim()).find(type => !type.includes('*')) ?? 'application/octet-stream'
+}
+
+/** A property of a form that no Encoding Object gives a style: by its content type (OpenAPI 3.1.1 §4.8.15.1.1). */
+function contentText (value: Json, encoding: Encoding | undefined, internal: string): string {
+  const type = encoding?.contentType === undefined || encoding.contentType === null ? undefined : concrete(encoding.contentType).toLowerCase()
+  const json = type === undefined ? typeof value === 'object' && value !== null : kindOf(type) === 'json'
+  return json ? jsonText(value, internal) : scalarText(value, internal)
+}
+
+function formText (definition: BodyDefinition, value: Json, internal: string): string {
+  const pairs: string[] = []
+  const names = new Set<string>()
+  for (const [name, item] of fieldsOf(value, internal)) {
+    const encoding = definition.encoding.get(name)
+    if (encoding !== undefined && encoding.contentType === null) {
+      const escape = encoding.allowReserved ? escapeReserved : escapeStrict
+      for (const part of expand({ name, style: encoding.style, explode: encoding.explode }, item, { escape, internal })) {
+        const own = part.name ?? name
+        if (own !== name && names.has(own)) throw refuse('name', 'Two fields of the form have one name.', internal)
+        names.add(own)
+        pairs.push(`${escapeStrict(own)}=${part.text}`)
+      }
+      continue
+    }
+    if (names.has(name)) throw refuse('name', 'Two fields of the form have one name.', internal)
+    names.add(name)
+    const items = Array.isArray(item) ? item as readonly Json[] : [item]
+    if (items.length === 0) throw refuse('empty', 'An empty list would vanish from the form.', internal)
+    for (const one of items) pairs.push(`${escapeStrict(name)}=${escapeStrict(contentText(one, encoding, internal))}`)
+  }
+  return pairs.join('&')
+}
+
+interface Part {
+  readonly head: string
+  readonly bytes: Buffer
+}
+
+// WHATWG HTML, multipart/form-data encoding algorithm: these three are escaped in names, nothing else is
+const partName = (name: string): string => name.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
+
+function partOf (name: string, value: Json, schema: { readonly [keyword: string]: unknown }, encoding: Encoding | undefined, internal: string): Part {
+  const media = schema['contentMediaType']
+  const declared = encoding?.contentType === undefined || encoding.contentType === null
+    ? typeof media === 'string' ? media : undefined
+    : concrete(encoding.contentType)
+  if (declared !== undefined && /[^\x20-\x7e]/.test(declared)) throw refuse('media_type', 'The content type of a part cannot be sent.', internal)
+  const kind = declared === undefined ? undefined : kindOf((declared.split(';', 1)[0] ?? '').trim().toLowerCase())
+  const binary = schema['format'] === 'binary' || (declared !== undefined && kind !== 'json' && kind !== 'text')
+  const head = `content-disposition: form-data; name="${partName(name)}"`
+  if (binary) {
+    // A part with a file name is read as a file; the value brings none, so the field's own name stands for it.
+    const file = `${head}; filename="${partName(name)}"\r\ncontent-type: ${declared ?? 'application/octet-stream'}\r\n`
+    return { head: file, bytes: octets(value, schema, internal) }
+  }
+  if (kind === 'json' || (declared === undefined && typeof value === 'object' && value !== null)) {
+    return { head: `${head}\r\ncontent-type: ${declared ?? 'application/json'}\r\n`, bytes: Buffer.from(jsonText(value, internal)) }
+  }
+  return { head: declared === undefined ? `${head}\r\n` : `${head}\r\ncontent-type: ${declared}\r\n`, bytes: Buffer.from(scalarText(value, internal)) }
+}
+
+function partsOf (definition: BodyDefinition, value: Json, internal: string): readonly Part[] {
+  return fieldsOf(value, internal).flatMap(([name, item]) => {
+    const encoding = definition.encoding.get(name)
+    const schema = propertySchema(definition, name)
+    if (encoding !== undefined && encoding.contentType === null && Array.isArray(item)) {
+      // A list in one part, separated as its style says; nothing is escaped there, so no value may hold the separator.
+      const forbidden = encoding.explode ? undefined : ({ spaceDelimited: ' ', pipeDelimited: '|', tabDelimited: '\t' } as { [style: string]: string })[encoding.style] ?? ','
+      if (forbidden !== undefined) {
+        const texts = (item as readonly Json[]).map(one => scalarText(one, internal))
+        if (texts.length === 0) throw refuse('empty', 'An empty list would vanish from the form.', internal)
+        if (texts.some(text => text.includes(forbidden))) throw refuse('separator', 'A value holds the character that separates values in this place.', internal)
+        return [partOf(name, texts.join(forbidden), {}, undefined, internal)]
+      }
+    }
+    if (!Array.isArray(item)) return [partOf(name, item, schema, encoding, internal)]
+    if (item.length === 0) throw refuse('empty', 'An empty list would vanish from the form.', internal)
+    const each = resolved(schema['items'], definition.schema)
+    return (item as readonly Json[]).map(one => partOf(name, one, each, encoding, internal))
+  })
+}
+
+/** The boundary follows from the content, so that equal requests are equal bytes, and is proved absent from it. */
+function multipart (parts: readonly Part[]): Body {
+  const content = Buffer.concat(parts.flatMap(part => [Buffer.from(`${part.head}\r\n`), part.bytes, Buffer.from('\r\n')]))
+  let boundary = ''
+  for (let round = 0; boundary === '' || content.includes(boundary); round++) {
+    boundary = `aval-${createHash('sha256').update(content).update(String(round)).digest('hex').slice(0, 40)}`
+  }
+  const bytes = parts.flatMap(part => [Buffer.from(`--${boundary}\r\n${part.head}\r\n`), part.bytes, Buffer.from('\r\n')])
+  return { contentType: `multipart/form-data; boundary=${boundary}`, bytes: Buffer.concat([...bytes, Buffer.from(`--${boundary}--\r\n`)]) }
+}
+
+/** @throws Refusal where the value cannot be sent as this media type */
+export function writeBody (definition: BodyDefinition, value: Json, internal: string): Body {
+  const { mediaType } = definition
+  switch (kindOf(mediaType)) {
+    case 'json': return { contentType: mediaType, bytes: Buffer.from(jsonText(value, internal)) }
+    case 'form': return { contentType: mediaType, bytes: Buffer.from(formText(definition, value, internal)) }
+    case 'multipart': return multipart(partsOf(definition, value, internal))
+    case 'text': return { contentType: `${mediaType}; charset=utf-8`, bytes: Buffer.from(scalarText(value, internal)) }
+    case 'octets': return { contentType: mediaType, bytes: octets(value, resolved(definition.schema, definition.schema), internal) }
+    case undefined: throw refuse('media_type', 'A body of this media type cannot be sent.', internal)
+  }
+}
