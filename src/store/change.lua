@@ -1,17 +1,21 @@
 #!lua
--- Makes one change of an attempt atomic: compare-and-set on the revision. Asked again with the same change id it answers as it did.
+-- Makes one change of an attempt atomic: compare-and-set on the revision, of the same begin in the same format. Asked again with the same change id it
+-- answers as it did. The times that it answers are the store's own, whatever the caller believed them to be.
 -- KEYS: 1 attempt, 2 record key, 3 result, 4 due, 5 unresolved of all, 6 unresolved of (action, tenant), 7 places of (action, tenant), 8 equal writes,
 -- 9… claims. ARGV: as the locals below; `stamp` names the time that is set, or is empty; `due` is `keep`, empty for none, or a pause.
 local prefix, id, expected, change, revision = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local state, body, stamp, due = ARGV[6], ARGV[7], ARGV[8], ARGV[9]
-local result, result_ms, settled_ms = ARGV[10], ARGV[11], ARGV[12]
-local held = redis.call('HMGET', KEYS[1], 'revision', 'change', 'changedAtMs', 'state', 'preparedAtMs')
+local result, result_ms, settled_ms, token, format = ARGV[10], ARGV[11], ARGV[12], ARGV[13], ARGV[14]
+local held = redis.call('HMGET', KEYS[1], 'revision', 'change', 'state', 'preparedAtMs', 'token', 'format')
+local function times ()
+  return redis.call('HMGET', KEYS[1], 'preparedAtMs', 'dispatchedAtMs', 'unknownAtMs', 'firstAbsentAtMs', 'settledAtMs', 'dueAtMs')
+end
 if not held[1] then return { 'missing' } end
-if held[2] == change then return { 'changed', held[3] } end
-if held[1] ~= expected then return { 'stale', attempt(prefix, id) } end
+if held[2] == change then return { 'changed', times() } end
+if held[1] ~= expected or held[5] ~= token or held[6] ~= format then return { 'stale', attempt(prefix, id) } end
 
 local at = now()
-redis.call('HSET', KEYS[1], 'revision', revision, 'state', state, 'body', body, 'change', change, 'changedAtMs', digits(at))
+redis.call('HSET', KEYS[1], 'revision', revision, 'state', state, 'body', body, 'change', change)
 if stamp ~= '' then redis.call('HSET', KEYS[1], stamp, digits(at)) end
 if due == '' then
   redis.call('HDEL', KEYS[1], 'dueAtMs')
@@ -22,10 +26,10 @@ elseif due ~= 'keep' then
 end
 
 local function unresolved (name) return name == 'unknown' or name == 'pending' or name == 'escalated' end
-if unresolved(state) and not unresolved(held[4]) then
-  redis.call('ZADD', KEYS[5], held[5], id)
+if unresolved(state) and not unresolved(held[3]) then
+  redis.call('ZADD', KEYS[5], held[4], id)
   redis.call('SADD', KEYS[6], id)
-elseif unresolved(held[4]) and not unresolved(state) then
+elseif unresolved(held[3]) and not unresolved(state) then
   redis.call('ZREM', KEYS[5], id)
   redis.call('SREM', KEYS[6], id)
 end
@@ -37,4 +41,4 @@ if state == 'settled' then
   redis.call('PEXPIRE', KEYS[1], settled_ms)
   if redis.call('GET', KEYS[2]) == id then redis.call('PEXPIRE', KEYS[2], settled_ms) end
 end
-return { 'changed', digits(at) }
+return { 'changed', times() }

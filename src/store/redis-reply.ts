@@ -1,6 +1,6 @@
 // What scripts answer, read back. A reply of another form than the scripts beside this file give is a state that cannot be read.
 import type { AttemptRecord, AttemptState } from '../attempts/attempt.ts'
-import { unpack } from './codec.ts'
+import { unpack, type Stamps } from './codec.ts'
 import { judgeRepeat } from './recall.ts'
 import { StateUnavailable, type Recalled, type RecordName } from './store.ts'
 
@@ -42,6 +42,15 @@ export function attemptOf (reply: unknown): AttemptRecord | null {
     settledAtMs: time('settledAtMs'),
     dueAtMs: time('dueAtMs'),
   }, result === null ? null : text(result))
+}
+
+/** The six times of an attempt, in the order of `change.lua`. */
+export function stampsOf (reply: unknown): Stamps {
+  const times = list(reply)
+  const at = (index: number): number | null => times[index] === null ? null : number(times[index])
+  return {
+    preparedAtMs: number(times[0]), dispatchedAtMs: at(1), unknownAtMs: at(2), firstAbsentAtMs: at(3), settledAtMs: at(4), dueAtMs: at(5),
+  }
 }
 
 /** `{now, latest attempt, stopped, calls, last write, unresolved}` */

@@ -3,10 +3,10 @@
 import { randomUUID } from 'node:crypto'
 import { advance as reduce, PREPARE_LEASE_MS, RECORD_FORMAT, type Advance, type AttemptEvent, type AttemptRecord } from '../attempts/attempt.ts'
 import { tagOfAttempt } from '../attempts/identity.ts'
-import { begunAt, nameOf, pack, placeMs, requirePrepared, stamped } from './codec.ts'
+import { begunAt, nameOf, pack, placeMs, requirePrepared } from './codec.ts'
 import { connectRedis, type RedisConnection } from './redis-connection.ts'
 import { KEY_ID, keysOf, PING, STOPPED_RUNS, TAGS } from './redis-keys.ts'
-import { attemptOf, list, number, recalledOf, text } from './redis-reply.ts'
+import { attemptOf, list, number, recalledOf, stampsOf, text } from './redis-reply.ts'
 import { SCRIPTS } from './redis-scripts.ts'
 import { parseRedisUrl } from './redis-url.ts'
 import { RETENTION, RUN_LIST_MAX, STOPPED_LISTED_MS, type Retention } from './retention.ts'
@@ -101,7 +101,7 @@ async function advance (context: Context, held: AttemptRecord, event: AttemptEve
     if (reduced.kind === 'changed') {
       const reply = list(await writeChange(context, record, reduced, change))
       const kind = text(reply[0])
-      if (kind === 'changed') return { kind, record: stamped(reduced, number(reply[1])) }
+      if (kind === 'changed') return { kind, record: { ...reduced.record, ...stampsOf(reply[1]) } }
       if (kind === 'missing') return { kind }
       record = attemptOf(reply[1])!
       fresh = true
@@ -129,7 +129,7 @@ function writeChange (context: Context, from: AttemptRecord, change: Extract<Adv
   ], [
     keys.prefix, record.id, from.revision, changeId, record.revision,
     record.state, body, stamp ?? '', dueAfterMs ?? '',
-    result ?? '', context.retention.resultMs, context.retention.settledMs,
+    result ?? '', context.retention.resultMs, context.retention.settledMs, from.token, from.format,
   ])
 }
 
