@@ -88,6 +88,17 @@ function keyIdOf (publicKey: KeyObject): Buffer {
   return createHash('sha256').update(`${SIGNER}\n`).update(ED25519).update(raw).digest().subarray(0, 4)
 }
 
+/** @throws Error where it is no Ed25519 public key in PEM */
+export function publicKeyId (publicKeyPem: string): string {
+  return keyIdOf(ed25519(publicKeyPem)).toString('hex')
+}
+
+function ed25519 (publicKeyPem: string): KeyObject {
+  const key = createPublicKey(publicKeyPem)
+  if (key.asymmetricKeyType !== 'ed25519') throw new Error('the public key is no Ed25519 key')
+  return key
+}
+
 export type ReadNote =
   | { readonly kind: 'good', readonly checkpoint: Checkpoint }
   | { readonly kind: 'unknown_key', readonly checkpoint: Checkpoint, readonly keyId: string }
@@ -98,8 +109,7 @@ export type ReadNote =
  * @param publicKeyPem @throws Error where it is no Ed25519 public key
  */
 export function readNotes (text: string, publicKeyPem: string): { readonly notes: readonly ReadNote[], readonly torn: boolean } {
-  const publicKey = createPublicKey(publicKeyPem)
-  if (publicKey.asymmetricKeyType !== 'ed25519') throw new Error('the public key is no Ed25519 key')
+  const publicKey = ed25519(publicKeyPem)
   const id = keyIdOf(publicKey)
   const notes: ReadNote[] = []
   const lines = text.split('\n')
