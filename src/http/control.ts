@@ -14,7 +14,7 @@ export type ControlCommand =
     readonly command: 'resolve'
     readonly id: string
     readonly outcome: 'completed' | 'rejected'
-    /** Of a rejection. */
+    /** Of a rejection; null for `completed`. */
     readonly code: string | null
     /** Why, in the words of the person. */
     readonly note: string
@@ -144,7 +144,7 @@ async function answerTo (line: Buffer, handlers: ControlHandlers, onFault: (erro
   }
 }
 
-type Fits = (value: Json | undefined) => boolean
+type Fits = (value: Json | undefined, given: JsonObject) => boolean
 
 /** The form of each command: its fields and what each must be. Nothing else may stand in a question. */
 const FORMS: { readonly [Name in ControlCommand['command']]: { readonly [Field in keyof Omit<Of<Name>, 'command'>]: Fits } } = {
@@ -153,7 +153,7 @@ const FORMS: { readonly [Name in ControlCommand['command']]: { readonly [Field i
   resolve: {
     id: isText,
     outcome: value => value === 'completed' || value === 'rejected',
-    code: value => value === null || (typeof value === 'string' && /^[A-Z][A-Z0-9_]{0,63}$/.test(value)),
+    code: (value, given) => value === null || (given['outcome'] === 'rejected' && typeof value === 'string' && /^[A-Z][A-Z0-9_]{0,63}$/.test(value)),
     note: isText,
   },
   'runs stop': { iss: isText, sub: isText, tenant: isText, run: isText },
@@ -172,7 +172,7 @@ function readCommand (asked: Json): ControlCommand {
   }
   const form = FORMS[command as ControlCommand['command']] as Readonly<Record<string, Fits>>
   for (const [name, fits] of Object.entries(form)) {
-    if (!fits(given[name])) throw malformed(`The field "${name}" of "${command}" is missing or malformed.`)
+    if (!fits(given[name], given)) throw malformed(`The field "${name}" of "${command}" is missing or malformed.`)
   }
   const surplus = Object.keys(given).find(name => !Object.hasOwn(form, name))
   if (surplus !== undefined) throw malformed(`The command "${command}" has no field "${surplus}".`)
