@@ -29,11 +29,12 @@ function rowsOf (result: Json): readonly JsonObject[] {
   return rows
 }
 
-/** Columns as the broker names them, as wide as they must be. */
-export function table (rows: readonly JsonObject[]): readonly string[] {
-  const names = [...new Set(rows.flatMap(row => Object.keys(row)))]
-  const cells = [names, ...rows.map(row => names.map(name => cell(row[name])))]
-  const widths = names.map((_, column) => Math.max(...cells.map(row => row[column]!.length)))
+/** What finds the call in the upstream; `--json` has the rest. */
+const COLUMNS = ['attempt', 'state', 'action', 'tenant', 'run', 'unknown_at', 'upstream_key', 'missing'] as const
+
+function table (rows: readonly JsonObject[]): readonly string[] {
+  const cells = [[...COLUMNS], ...rows.map(row => COLUMNS.map(name => cell(row[name])))]
+  const widths = COLUMNS.map((_, column) => Math.max(...cells.map(row => row[column]!.length)))
   return cells.map(row => row.map((text, column) => text.padEnd(widths[column]!)).join('  ').trimEnd())
 }
 

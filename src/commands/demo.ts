@@ -1,11 +1,11 @@
 // `aval demo`, which `npm start` runs: the bundled shop, the broker in front of it, and a guided tour.
-import { CatalogFaults } from '../catalog/catalog.ts'
-import { CommandFault, type Ask, type Command, type ExitCode } from './command.ts'
+import type { Ask, Command, ExitCode } from './command.ts'
 import { toldToEnd } from './ending.ts'
 import { leaflet } from './demo/leaflet.ts'
 import { isColoured, narrator } from './demo/narrator.ts'
 import { openStage, type Stage } from './demo/stage.ts'
 import { runTour, type StepReport } from './demo/tour.ts'
+import { started } from './starting.ts'
 
 export const demo: Command = {
   name: 'demo',
@@ -20,7 +20,7 @@ export const demo: Command = {
 
 async function run (ask: Ask): Promise<ExitCode> {
   const ended = toldToEnd()
-  const stage = await opened(ask)
+  const stage = await started(ask, () => openStage(ask))
   try {
     const tell = narrator(ask.json ? () => {} : ask.print, isColoured(process.stdout.isTTY === true, ask.env))
     tell.plain('Aval stands between an agent and the API of a shop. This is what that looks like.')
@@ -34,16 +34,6 @@ async function run (ask: Ask): Promise<ExitCode> {
     return reports.every(({ ok }) => ok) ? 0 : 1
   } finally {
     await stage.close()
-  }
-}
-
-async function opened (ask: Ask): Promise<Stage> {
-  try {
-    return await openStage(ask)
-  } catch (error) {
-    if (error instanceof CatalogFaults) ask.tell(error.message)
-    if (error instanceof CatalogFaults) throw new CommandFault('the bundled sheets do not load')
-    throw error
   }
 }
 

@@ -1,9 +1,9 @@
 // `aval serve`: the broker, until it is told to end.
 import { readConfig } from '../config.ts'
-import { CatalogFaults } from '../catalog/catalog.ts'
-import { CommandFault, type Ask, type Command, type ExitCode } from './command.ts'
-import { toldToEnd } from './ending.ts'
 import type { Broker } from './broker.ts'
+import type { Ask, Command, ExitCode } from './command.ts'
+import { toldToEnd } from './ending.ts'
+import { started } from './starting.ts'
 
 export const serve: Command = {
   name: 'serve',
@@ -16,7 +16,7 @@ export const serve: Command = {
 
 async function run (ask: Ask): Promise<ExitCode> {
   const config = readConfig(ask.env)
-  // Listening starts before the broker does: a signal during a slow start must not be lost.
+  // Listening for signals starts before the broker does: a signal during a slow start must not be lost.
   const ended = toldToEnd()
   const broker = await started(ask, () => ask.startBroker(config))
   const onReload = (): void => { void reloaded(ask, broker) }
@@ -28,19 +28,6 @@ async function run (ask: Ask): Promise<ExitCode> {
   ask.tell('aval finishes what is under way; a second signal ends it at once')
   await broker.close()
   return 0
-}
-
-/** What is wrong with the files of the platform team is told as they were told by the load; everything else is one line. @throws CommandFault */
-async function started (ask: Ask, start: () => Promise<Broker>): Promise<Broker> {
-  try {
-    return await start()
-  } catch (error) {
-    if (error instanceof CatalogFaults) {
-      ask.tell(error.message)
-      throw new CommandFault(`the catalog has ${error.faults.length} ${error.faults.length === 1 ? 'fault' : 'faults'}; nothing was started`)
-    }
-    throw new CommandFault(error instanceof Error ? error.message : String(error))
-  }
 }
 
 async function reloaded (ask: Ask, broker: Broker): Promise<void> {

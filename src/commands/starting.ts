@@ -1,0 +1,21 @@
+// Why a broker does not start, for the person who started it.
+import { CatalogFaults } from '../catalog/catalog.ts'
+import { ConfigFaults } from '../config.ts'
+import { CommandFault, type Ask } from './command.ts'
+
+/** Faults of our own code keep their stack; whatever else stands in the way is one line. */
+const BUGS = [TypeError, RangeError, ReferenceError, SyntaxError]
+
+/** @throws CommandFault, ConfigFaults */
+export async function started<Value> (ask: Pick<Ask, 'tell'>, start: () => Promise<Value>): Promise<Value> {
+  try {
+    return await start()
+  } catch (error) {
+    if (error instanceof CatalogFaults) {
+      ask.tell(error.message)
+      throw new CommandFault(`the catalog has ${error.faults.length} ${error.faults.length === 1 ? 'fault' : 'faults'}; nothing was started`)
+    }
+    if (!(error instanceof Error) || error instanceof ConfigFaults || error instanceof CommandFault || BUGS.some(bug => error instanceof bug)) throw error
+    throw new CommandFault(error.message)
+  }
+}

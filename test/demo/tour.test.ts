@@ -1,0 +1,101 @@
+// `aval demo`: the tour goes as told, what it prints can be pasted, and it leaves nothing behind.
+import assert from 'node:assert/strict'
+import { existsSync, globSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { once } from 'node:events'
+import { tmpdir } from 'node:os'
+import { test } from 'node:test'
+import { aval, startAval, startProgram } from '../support/program.ts'
+
+const FREE = { AVAL_AGENTS: '127.0.0.1:0', AVAL_OPERATIONS: '127.0.0.1:0' }
+const leftovers = (): readonly string[] => globSync(`${tmpdir()}/aval-demo-*`).sort()
+
+test('the tour goes as told, step by step, and ends with 0', async t => {
+  const { code, stdout, stderr } = await aval(t, ['demo', '--once'], { env: FREE })
+  assert.equal(code, 0, stdout + stderr)
+  assert.doesNotMatch(stdout, /✗|did not go as told/)
+  const marks = ['1  The catalog', '2  A read', '3  A refusal', '4  A write', '5  A lost answer', '6  A duplicate', 'All ']
+  assert.deepEqual(marks.map(mark => stdout.indexOf(mark) >= 0), marks.map(() => true))
+  assert.deepEqual(marks.map(mark => stdout.indexOf(mark)), marks.map(mark => stdout.indexOf(mark)).toSorted((a, b) => a - b))
+  assert.match(stdout, /outcome +unknown[^]*outcome +completed/, 'unknown comes first, then the truth')
+  assert.match(stdout, /INVALID_ARGUMENTS at \/quantity by type/)
+  assert.match(stdout, /CONSENT_UNAVAILABLE/)
+  assert.match(stdout, /aval_calls_total\{/)
+  assert.doesNotMatch(stdout, /\x1b/, 'no colour where nobody looks')
+})
+
+test('with --json the tour is one value', async t => {
+  const { code, stdout } = await aval(t, ['demo', '--once', '--json'], { env: FREE })
+  const told = JSON.parse(stdout)
+  assert.equal(code, 0)
+  assert.equal(told.ok, true)
+  assert.ok(told.steps.length >= 8 && told.steps.every((step: { ok: boolean, fault: string | null }) => step.ok && step.fault === null))
+})
+
+test('every line that it prints for pasting works, and Ctrl-C ends it without a trace', async t => {
+  const before = leftovers()
+  const demo = startAval(t, ['demo'], { env: FREE })
+  await demo.says(/Ctrl-C ends it/)
+  const lines = demo.stdout().split('\n').filter(line => line.startsWith('curl '))
+  assert.ok(lines.length >= 5)
+  const answers: string[] = []
+  for (const line of lines) {
+    const { code, stdout, stderr } = await startProgram(t, 'sh', ['-c', line]).ended()
+    assert.equal(code, 0, `${line}\n${stderr}`)
+    answers.push(stdout)
+  }
+  const envelopes = answers.filter(answer => answer.startsWith('{')).map(answer => JSON.parse(answer))
+  assert.equal(envelopes.length, lines.length - 1, 'all but the metrics are envelopes')
+  assert.ok(envelopes.every(({ error }) => error === undefined || error.code === 'OUT_OF_STOCK'), answers.join('\n'))
+  assert.equal(envelopes.filter(({ outcome }) => outcome === 'completed').length, 2, 'the read and the order')
+  assert.match(answers.at(-1)!, /^aval_calls_total/m)
+  assert.equal(leftovers().length, before.length + 1)
+  demo.signal('SIGINT')
+  assert.equal((await demo.ended()).code, 0)
+  assert.deepEqual(leftovers(), before)
+})
+
+test('the usual ports are taken where they are free, others where they are not', async t => {
+  const squatters = [8080, 9090].map(port => createServer().listen(port, '127.0.0.1').on('error', () => {}))
+  t.after(() => squatters.forEach(squatter => squatter.close()))
+  await Promise.all(squatters.map(squatter => squatter.listening ? null : Promise.race([once(squatter, 'listening'), once(squatter, 'close'), new Promise(resolve => setTimeout(resolve, 200))])))
+  const { code, stdout } = await aval(t, ['demo', '--once', '--json'])
+  assert.equal(code, 0)
+  assert.ok(!/:(8080|9090)\b/.test(`${JSON.parse(stdout).agents} ${JSON.parse(stdout).operations}`))
+})
+
+test('settings of a real broker are refused by their name, not overridden in silence', async t => {
+  const { code, stdout, stderr } = await aval(t, ['demo', '--once'], { env: { AVAL_STATE: 'redis://127.0.0.1:1', AVAL_ISSUER: 'x' } })
+  assert.deepEqual([code, stdout], [2, ''])
+  assert.match(stderr, /AVAL_STATE, AVAL_ISSUER/)
+  assert.equal((await aval(t, ['demo', '--once'], { env: { AVAL_LOG: 'loud' } })).code, 2)
+})
+
+test('ports that cannot be had end it with 2 and leave nothing behind', async t => {
+  const before = leftovers()
+  const squatter = createServer().listen(0, '127.0.0.1')
+  await once(squatter, 'listening')
+  t.after(() => squatter.close())
+  const { port } = squatter.address() as { port: number }
+  const { code, stderr } = await aval(t, ['demo', '--once'], { env: { ...FREE, AVAL_AGENTS: `127.0.0.1:${port}` } })
+  assert.equal(code, 2)
+  assert.match(stderr, /EADDRINUSE/)
+  assert.deepEqual(leftovers(), before)
+})
+
+test('the key of the tour is no key for serve', async t => {
+  const demo = startAval(t, ['demo'], { env: FREE })
+  const [, folder] = await demo.says(/cat ([^)]*)\/token\)/)
+  await demo.says(/Ctrl-C ends it/)
+  assert.ok(existsSync(`${folder}/jwks.json`))
+  const served = startAval(t, ['serve'], {
+    env: {
+      ...FREE, AVAL_DATA: `${folder}/other`, AVAL_ACTIONS: `${folder}/actions`, AVAL_JWKS: `file:${folder}/jwks.json`,
+      AVAL_ISSUER: 'https://issuer.demo.aval.example', AVAL_AUDIENCE: 'https://demo.aval.example',
+    },
+  })
+  const [, url] = await served.says(/serves agents on (\S+),/)
+  const { code, stdout } = await aval(t, ['call', 'get_customer.v1', '--arg', 'customer_id=cus_1001', '--url', url!, '--token-file', `${folder}/token`, '--json'])
+  assert.equal(code, 1)
+  assert.equal(JSON.parse(stdout).error.code, 'UNAUTHENTICATED')
+})
