@@ -121,6 +121,7 @@ export function createCloser (references: References, mainFile: string, legacy: 
   }
 
   function property (place: Place, spot: Spot, draft: Draft): JsonSchema {
+    references.follow(place)
     return composition.withheld(place, draft.direction) ? false : rewrite(place, spot, draft)
   }
 

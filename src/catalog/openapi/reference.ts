@@ -129,7 +129,8 @@ export function createReferences (open: (file: string) => Source | undefined): R
       const reference = referenceOf(at.node)
       if (reference === undefined) return at
       const key = placeKey(at)
-      if (trail.seen.has(key) || trail.left.hops-- <= 0) throw fault(place, 'ref-cycle', 'The references lead round in a circle.')
+      if (trail.seen.has(key)) throw fault(place, 'ref-cycle', 'The references lead round in a circle.')
+      if (trail.left.hops-- <= 0) throw fault(place, 'ref-cycle', `The reference leads through more than ${HOPS_MAX} others.`)
       trail.seen.add(key)
       at = aim(at, reference, trail)
     }

@@ -41,10 +41,12 @@ function readText (folder: string, file: string): string {
     if (error instanceof DocumentFault) throw error
     throw fault('document-unreadable', `The file cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown reason'}).`)
   }
+  // No text of either kind holds a NUL; UTF-16 does.
+  if (bytes.includes(0)) throw fault('encoding-invalid', 'The file is not UTF-8 text.')
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    throw fault('encoding-invalid', 'The file is not UTF-8.')
+    throw fault('encoding-invalid', 'The file is not UTF-8 text.')
   }
 }
 
