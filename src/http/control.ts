@@ -62,18 +62,22 @@ export async function serveControl (path: string, handlers: ControlHandlers, onF
   }
   prepareFolder(dirname(path))
   await removeStale(path)
-  const sockets = new Set<Socket>()
+  // Connections that have not asked yet; those that have are answered before the socket closes.
+  const quiet = new Set<Socket>()
   const server = createServer({ allowHalfOpen: true }, socket => {
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
-    void converse(socket, handlers, onFault)
+    quiet.add(socket)
+    socket.once('close', () => quiet.delete(socket))
+    void converse(socket, line => {
+      quiet.delete(socket)
+      return answerTo(line, handlers, onFault)
+    })
   })
   await listenPrivately(server, path)
   return {
     async close () {
       // Node removes the file as it closes.
       const closed = new Promise<void>(resolve => { server.close(() => { resolve() }) })
-      for (const socket of sockets) socket.destroySoon()
+      for (const socket of quiet) socket.destroy()
       await closed
     },
   }
@@ -118,13 +122,13 @@ async function listenPrivately (server: Server, path: string): Promise<void> {
   }
 }
 
-async function converse (socket: Socket, handlers: ControlHandlers, onFault: (error: unknown) => void): Promise<void> {
+async function converse (socket: Socket, answerLine: (line: Buffer) => Promise<ControlAnswer>): Promise<void> {
   socket.on('error', () => { socket.destroy() })
   socket.setTimeout(QUESTION_TIMEOUT_MS, () => { socket.destroy() })
   try {
     const line = await readLine(socket, QUESTION_BYTES_MAX)
     socket.setTimeout(0)
-    const answer = await answerTo(line, handlers, onFault)
+    const answer = await answerLine(line)
     if (!socket.destroyed) socket.end(`${JSON.stringify(answer)}\n`)
   } catch {
     socket.destroy()

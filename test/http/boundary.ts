@@ -33,7 +33,7 @@ export interface BoundaryOptions extends Partial<AgentsOptions> {
   readonly replaced?: Partial<AgentsApi>
 }
 
-export async function startBoundary (t: TestContext, given: BoundaryOptions = {}): Promise<Boundary> {
+export async function startBoundary (t: Pick<TestContext, 'after'>, given: BoundaryOptions = {}): Promise<Boundary> {
   const { answer, replaced, ...options } = given
   const seen: Omit<Boundary, 'app' | 'port' | 'url'> = { asked: [], bodies: [], reads: { count: 0 }, refused: [], faults: [] }
   const app = buildAgents({
