@@ -3,8 +3,8 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import {
-  Malformed, parseAudit, parseFile, parseFolder, parseHosts, parseIdentifier, parseJwks, parseKeySource, parseListenAddress, parseLogLevel, parseProxies,
-  parseRates, parseState, type JwksSource, type KeySource, type ListenAddress, type LogLevel, type RequestRates,
+  Malformed, parseAudit, parseFile, parseFolder, parseHosts, parseIdentifier, parseJwks, parseKeySource, parseListenAddress, parseLogLevel,
+  parseProxies, parseRates, parseState, type JwksSource, type KeySource, type ListenAddress, type LogLevel, type RequestRates,
 } from './config-values.ts'
 import { nearest } from './nearest.ts'
 
@@ -76,15 +76,18 @@ interface Row {
 
 const setting = (name: string, byDefault: string | null, parse: (text: string) => unknown, meaning: string): Row =>
   Object.freeze({ name, default: byDefault, meaning, required: false, absent: false, parse })
-const required = (name: string, parse: (text: string) => unknown, meaning: string): Row => Object.freeze({ ...setting(name, null, parse, meaning), required: true })
-const absent = (name: string, meaning: string): Row => Object.freeze({ ...setting(name, null, text => text, meaning), absent: true })
+const required = (name: string, parse: (text: string) => unknown, meaning: string): Row =>
+  Object.freeze({ ...setting(name, null, parse, meaning), required: true })
+const absent = (name: string, meaning: string): Row =>
+  Object.freeze({ ...setting(name, null, text => text, meaning), absent: true })
 
 /** Every variable, in the order of README. A default that starts with `DATA` lies in the data folder. */
 export const configTable: readonly Row[] = Object.freeze([
   setting('AVAL_ACTIONS', './actions', parseFolder, 'folder of the action sheets'),
   setting('AVAL_OPENAPI', './openapi', parseFolder, 'folder of the OpenAPI documents'),
   setting('AVAL_DATA', './data', parseFolder, 'folder of the embedded store, the keys, the audit and the control socket'),
-  setting('AVAL_STATE', 'sqlite:DATA/aval.db', parseState, 'where attempts live: `sqlite:PATH`, `redis://`, `rediss://`, `redis+sentinel://` or `redis+cluster://`'),
+  setting('AVAL_STATE', 'sqlite:DATA/aval.db', parseState,
+    'where attempts live: `sqlite:PATH`, `redis://`, `rediss://`, `redis+sentinel://` or `redis+cluster://`'),
   setting('AVAL_AGENTS', '127.0.0.1:8080', parseListenAddress, 'the agents listener; port 0 picks a free one'),
   setting('AVAL_OPERATIONS', '127.0.0.1:9090', parseListenAddress, 'the operations listener: metrics and health'),
   setting('AVAL_HOSTS', null, parseHosts, 'names that the Host header may carry; without it the listeners\' own and `localhost`'),
@@ -92,7 +95,8 @@ export const configTable: readonly Row[] = Object.freeze([
   required('AVAL_AUDIENCE', parseIdentifier, 'for whom access tokens are: their sole `aud`'),
   required('AVAL_JWKS', parseJwks, 'the issuer\'s JWK Set: an https URL or `file:PATH`'),
   setting('AVAL_RATE', 'token=100/s,address=200/s,burst=5s', parseRates, 'requests admitted for a token and for an address, and the burst'),
-  setting('AVAL_KEY', 'file:DATA/aval.key', parseKeySource, 'keys all HMACs: `file:PATH` or `env:NAME`, 32 bytes in base64; made at first start, but with Redis it must be given and exist'),
+  setting('AVAL_KEY', 'file:DATA/aval.key', parseKeySource,
+    'keys all HMACs: `file:PATH` or `env:NAME`, 32 bytes in base64; made at first start, but with Redis it must be given and exist'),
   setting('AVAL_AUDIT', 'file:DATA/audit', parseAudit, 'where the audit goes'),
   setting('AVAL_TRUST_PROXY', null, parseProxies, 'addresses or CIDR ranges of proxies whose X-Forwarded-For is believed'),
   setting('AVAL_TLS_CERT', null, parseFile, 'certificate chain in PEM for the listeners; with `AVAL_TLS_KEY`'),
@@ -128,7 +132,7 @@ export function readConfig (env: Environment): Config {
   const agents = value<ListenAddress>('AVAL_AGENTS')
   const operations = value<ListenAddress>('AVAL_OPERATIONS')
   checkKey(read, env, key, state)
-  checkListeners(read, env, agents, operations)
+  checkListeners(read, agents, operations)
   const config: Config = {
     actionsFolder: value('AVAL_ACTIONS'),
     openapiFolder: value('AVAL_OPENAPI'),
@@ -176,7 +180,9 @@ class Reading {
       else if (row.absent) this.fault(name, `is set, but this build has no such feature (${row.meaning})`)
     }
     // Node would stop verifying every certificate of the process, those of upstreams and of the issuer included.
-    if (env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') this.fault('NODE_TLS_REJECT_UNAUTHORIZED', 'switches the verification of certificates off; unset it')
+    if (env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
+      this.fault('NODE_TLS_REJECT_UNAUTHORIZED', 'switches the verification of certificates off; unset it')
+    }
   }
 
   /** undefined where the variable has no value; a fault is kept for later, so that all are told together. */
@@ -218,15 +224,12 @@ function checkKey (read: Reading, env: Environment, key: KeySource | undefined, 
     return
   }
   if (isEmbedded(state)) return
+  const isThere = statSync(key.path, { throwIfNoEntry: false })?.isFile() === true
   if (env['AVAL_KEY'] === undefined) read.fault('AVAL_KEY', 'must be given where AVAL_STATE is Redis: all replicas need the same')
-  else if (statSync(key.path, { throwIfNoEntry: false })?.isFile() !== true) read.fault('AVAL_KEY', 'names a file that is not there; where AVAL_STATE is Redis it is not made')
+  else if (!isThere) read.fault('AVAL_KEY', 'names a file that is not there; where AVAL_STATE is Redis it is not made')
 }
 
-function checkListeners (read: Reading, env: Environment, agents: ListenAddress | undefined, operations: ListenAddress | undefined): void {
-  const listeners = [agents, operations].filter(listener => listener !== undefined)
-  if (env['AVAL_FAILPOINTS'] !== undefined && listeners.some(listener => !listener.loopback)) {
-    read.fault('AVAL_FAILPOINTS', 'is refused with a listener that is not on loopback')
-  }
+function checkListeners (read: Reading, agents: ListenAddress | undefined, operations: ListenAddress | undefined): void {
   if (agents !== undefined && operations !== undefined && agents.port !== 0 && agents.port === operations.port && agents.host === operations.host) {
     read.fault('AVAL_OPERATIONS', 'must not be the address of AVAL_AGENTS')
   }

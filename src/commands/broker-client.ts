@@ -6,9 +6,14 @@ import { CommandFault } from './command.ts'
 /** Longer than the longest wait of a broker (`?wait=60s`). */
 const ANSWER_TIMEOUT_MS = 70_000
 
+export interface Question {
+  readonly body?: string
+  readonly idempotencyKey?: string
+}
+
 export interface BrokerClient {
   /** @throws CommandFault where no answer came, or one that is not Aval's */
-  ask (method: 'GET' | 'POST', path: string, options?: { readonly body?: string, readonly idempotencyKey?: string }): Promise<{ readonly status: number, readonly body: Envelope }>
+  ask (method: 'GET' | 'POST', path: string, question?: Question): Promise<{ readonly status: number, readonly body: Envelope }>
 }
 
 /** @param url where agents are served, `http://127.0.0.1:8080` */
@@ -33,7 +38,8 @@ export function brokerClient (url: string, accessToken: string): BrokerClient {
         text = await answer.body.text()
       } catch (error) {
         // A write may have left all the same: the person is told that nothing is known, not that it failed.
-        throw new CommandFault(`no answer came from ${url} (${(error as NodeJS.ErrnoException).code ?? (error as Error).message}); what became of the call is not known`)
+        const { code, message } = error as NodeJS.ErrnoException
+        throw new CommandFault(`no answer came from ${url} (${code ?? message}); what became of the call is not known`)
       }
       return { status: answer.statusCode, body: readEnvelope(text, answer.statusCode) }
     },

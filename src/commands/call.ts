@@ -47,7 +47,10 @@ async function accessToken (ask: Ask): Promise<string> {
   }
 }
 
-/** JSON is passed on as it was typed: parsing and printing it again would round big numbers before the broker could refuse them. @throws CommandFault */
+/**
+ * JSON is passed on as it was typed: parsing and printing it again would round big numbers before the broker could refuse them.
+ * @throws CommandFault
+ */
 export function callBody (pairs: readonly string[], reason: string | null): string {
   const members = new Map<string, string>()
   for (const pair of pairs) {

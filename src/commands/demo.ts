@@ -40,6 +40,7 @@ async function run (ask: Ask): Promise<ExitCode> {
 function report (ask: Ask, stage: Stage, reports: readonly StepReport[]): void {
   const { agentsUrl, operationsUrl } = stage.broker
   const failed = reports.filter(({ ok }) => !ok).length
-  if (ask.json) ask.print(JSON.stringify({ ok: failed === 0, agents: agentsUrl, operations: operationsUrl, token_file: stage.tokenFile, steps: reports }))
+  const told = { ok: failed === 0, agents: agentsUrl, operations: operationsUrl, token_file: stage.tokenFile, steps: reports }
+  if (ask.json) ask.print(JSON.stringify(told))
   else ask.print(`\n${failed === 0 ? `All ${reports.length} steps went as told.` : `${failed} of ${reports.length} steps did not go as told.`}\n`)
 }

@@ -23,7 +23,8 @@ export function parseFlags (command: Pick<Command, 'name' | 'flags' | 'words'>, 
     if (flag.type === 'boolean' && token.value !== undefined) throw new CommandFault(`--${token.name} takes no value`)
     // A value that looks like a flag is nearly always a forgotten value; `--arg=-1` says that it is meant.
     if (flag.type === 'string' && (token.value === undefined || (!token.inlineValue && token.value.startsWith('-') && token.value !== '-'))) {
-      throw new CommandFault(`--${token.name} needs a value${token.value === undefined ? '' : `; write --${token.name}=${token.value} if that is it`}`)
+      const hint = token.value === undefined ? '' : `; write --${token.name}=${token.value} if that is it`
+      throw new CommandFault(`--${token.name} needs a value${hint}`)
     }
     const earlier = values.get(token.name) ?? []
     if (earlier.length > 0 && flag.multiple !== true) throw new CommandFault(`--${token.name} stands twice`)

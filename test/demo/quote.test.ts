@@ -1,9 +1,10 @@
 // Twelve proposals to a quote tool: ten are refused before anything is written, two are admitted. The shop's own log is the witness.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { inDays } from '../../src/commands/demo/shop-state.ts'
 import { startShopBroker } from '../support/shop-broker.ts'
 
-const GOOD = { customer_id: 'cus_1001', sku: 'TEA-250', quantity: 2, delivery_date: '2027-02-01' }
+const GOOD = { customer_id: 'cus_1001', sku: 'TEA-250', quantity: 2, delivery_date: inDays(60) }
 const READS = ['GET /customers/cus_1001', 'GET /products/TEA-250']
 
 interface Refused {
@@ -78,6 +79,14 @@ test('a total above the agent\'s own ceiling is refused by a check, one at the c
   const order = await on.call('place_order.v1', { customer_id: 'cus_1001', sku: 'TEA-250', quantity: 2, max_total_minor: 2499 })
   assert.equal(order.envelope.error?.code, 'OVER_CEILING')
   assert.deepEqual(on.shop.ledger.map(({ effect }) => effect), ['quote.created'])
+})
+
+test('a day of delivery that is over is refused by a check, one to come is not', async t => {
+  const on = await startShopBroker(t)
+  const past = await on.call('quote_order.v1', { ...GOOD, delivery_date: inDays(-1) })
+  assert.deepEqual([past.status, past.envelope.error?.code], [422, 'DELIVERY_IN_THE_PAST'])
+  assert.deepEqual(on.shop.ledger, [])
+  assert.equal((await on.call('quote_order.v1', { ...GOOD, delivery_date: inDays(1) })).envelope.outcome, 'completed')
 })
 
 test('the price is the one that the shop has at that moment, whatever was quoted before', async t => {

@@ -1,4 +1,5 @@
 // What stands on the screen while the demo stays up: lines to paste, and where the rest is.
+import { inDays } from './shop-state.ts'
 import type { Stage } from './stage.ts'
 
 /** Each line that starts with `curl` works as it is pasted into a POSIX shell. */
@@ -12,7 +13,7 @@ export function leaflet (stage: Pick<Stage, 'broker' | 'shop' | 'tokenFile'>): r
     '',
     `curl -s ${agentsUrl}/v1/actions ${token}`,
     post('get_customer.v1', { customer_id: 'cus_1002' }),
-    post('quote_order.v1', { customer_id: 'cus_1002', sku: 'CUP-SET', quantity: 4, delivery_date: '2027-02-01' }),
+    post('quote_order.v1', { customer_id: 'cus_1002', sku: 'CUP-SET', quantity: 4, delivery_date: inDays(60) }),
     post('place_order.v1', { customer_id: 'cus_1002', sku: 'KETTLE-1', quantity: 1, max_total_minor: 15000 }),
     `curl -s ${agentsUrl}/v1/attempts ${token}`,
     `curl -s ${operationsUrl}/metrics`,

@@ -17,7 +17,8 @@ export function updateCustomer (state: ShopState, request: ShopRequest): ShopAns
 /** The older way, without a version: the last one to write wins. */
 export function putShippingAddress (state: ShopState, request: ShopRequest): ShopAnswer {
   const customer = requireActive(state, request.ids[0]!)
-  const fields = fieldsOf(request, { street: { type: 'string' }, city: { type: 'string' }, postal_code: { type: 'string' }, country: { type: 'string' } })
+  const text = { type: 'string' } as const
+  const fields = fieldsOf(request, { street: text, city: text, postal_code: text, country: text })
   return change(state, customer, { shipping_address: addressOf(fields) })
 }
 
@@ -69,7 +70,7 @@ function customerAnswer (customer: Customer): ShopAnswer {
 
 function addressOf (value: unknown): Address {
   const { street, city, postal_code, country, ...rest } = value as { [name: string]: unknown }
-  const parts = [street, city, postal_code, country]
-  if (parts.some(part => typeof part !== 'string' || part === '') || Object.keys(rest).length > 0) throw new ShopProblem(422, 'an address has four texts')
+  const whole = [street, city, postal_code, country].every(part => typeof part === 'string' && part !== '')
+  if (!whole || Object.keys(rest).length > 0) throw new ShopProblem(422, 'an address has four texts')
   return { street, city, postal_code, country } as Address
 }

@@ -28,7 +28,8 @@ export function findQuotes (state: ShopState, request: ShopRequest): ShopAnswer 
 export function placeOrder (state: ShopState, request: ShopRequest): ShopAnswer {
   return once(state, request, key => {
     const fields = fieldsOf(request, {
-      customer_id: { type: 'string' }, sku: { type: 'string' }, quantity: { type: 'integer' }, total_minor: { type: 'integer' }, currency: { type: 'string' },
+      customer_id: { type: 'string' }, sku: { type: 'string' }, quantity: { type: 'integer' },
+      total_minor: { type: 'integer' }, currency: { type: 'string' },
     }) as unknown as Pick<Order, 'customer_id' | 'sku' | 'quantity' | 'total_minor' | 'currency'>
     requireActive(state, fields.customer_id)
     const product = state.products.get(fields.sku)

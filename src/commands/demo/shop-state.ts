@@ -120,6 +120,9 @@ export function openState (deployMs: number): ShopState {
   }
 }
 
+/** A day from today on as `YYYY-MM-DD`, for whoever asks the shop to deliver. */
+export const inDays = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10)
+
 export function nextId (state: ShopState, prefix: string): string {
   state.counter += 1
   return `${prefix}_${state.counter}`

@@ -4,6 +4,7 @@ import type { JsonObject } from '../../catalog/catalog.ts'
 import type { Envelope } from '../../execution/envelope.ts'
 import { brokerClient, type BrokerClient } from '../broker-client.ts'
 import type { Narrator } from './narrator.ts'
+import { inDays } from './shop-state.ts'
 import type { Stage } from './stage.ts'
 
 /** A step that did not go as told. */
@@ -61,10 +62,16 @@ async function faultOf (run: () => Promise<void>): Promise<string | null> {
   }
 }
 
+interface ListedAction {
+  readonly name: string
+  readonly effect: string
+  readonly consent: string
+}
+
 async function showCatalog (guide: Guide): Promise<void> {
   guide.tell.asked('GET /v1/actions')
   const { body } = await guide.client.ask('GET', '/v1/actions?limit=200')
-  const { actions } = body as unknown as { readonly actions: ReadonlyArray<{ readonly name: string, readonly version: number, readonly effect: string, readonly consent: string }> }
+  const { actions } = body as unknown as { readonly actions: readonly ListedAction[] }
   for (const { name, effect, consent } of actions) {
     guide.tell.said(`${name.padEnd(30)} ${effect.padEnd(20)} ${consent === 'none' ? '' : `consent: ${consent}`}`.trimEnd())
   }
@@ -81,11 +88,12 @@ async function readCustomer (guide: Guide): Promise<void> {
   guide.tell.passed('the e-mail address and the note of the staff stayed with the broker')
 }
 
+const QUOTE = { customer_id: 'cus_1001', sku: 'TEA-250', quantity: 2, delivery_date: inDays(60) } as const
+
 async function refuse (guide: Guide): Promise<void> {
   const { requests } = guide.stage.shop
   const before = requests.length
-  const order = { customer_id: 'cus_1001', sku: 'TEA-250', quantity: 2, delivery_date: '2027-02-01' }
-  for (const [args, field] of [[{ ...order, quantity: '2' }, '/quantity'], [{ ...order, total_minor: 1 }, '/total_minor']] as const) {
+  for (const [args, field] of [[{ ...QUOTE, quantity: '2' }, '/quantity'], [{ ...QUOTE, total_minor: 1 }, '/total_minor']] as const) {
     const { envelope } = await call(guide, 'quote_order.v1', args)
     must(envelope.error?.code === 'INVALID_ARGUMENTS', `the answer was ${describe(envelope)}`)
     must(`${envelope.error.field} ${envelope.error.message}`.includes(field.slice(1)), `the answer does not name ${field}`)
@@ -96,7 +104,7 @@ async function refuse (guide: Guide): Promise<void> {
 }
 
 async function quote (guide: Guide): Promise<void> {
-  const { envelope } = await call(guide, 'quote_order.v1', { customer_id: 'cus_1001', sku: 'TEA-250', quantity: 2, delivery_date: '2027-02-01', max_total_minor: 3000 })
+  const { envelope } = await call(guide, 'quote_order.v1', { ...QUOTE, max_total_minor: 3000 })
   must(envelope.outcome === 'completed', `the outcome was ${describe(envelope)}`)
   const result = envelope.result as { readonly quote_id: string, readonly total_minor: number }
   guide.tell.answered('result', JSON.stringify(result))
@@ -161,9 +169,15 @@ async function showMetrics (guide: Guide): Promise<void> {
   guide.tell.passed('every call of this tour is counted once')
 }
 
-async function call (guide: Guide, action: string, args: JsonObject, key?: string): Promise<{ readonly envelope: Envelope, readonly status: number }> {
+interface Called {
+  readonly envelope: Envelope
+  readonly status: number
+}
+
+async function call (guide: Guide, action: string, args: JsonObject, key?: string): Promise<Called> {
   guide.tell.asked(`POST /v1/actions/${action}  ${JSON.stringify(args)}`)
-  const { body, status } = await guide.client.ask('POST', `/v1/actions/${action}`, { body: JSON.stringify({ arguments: args }), ...(key !== undefined && { idempotencyKey: key }) })
+  const question = { body: JSON.stringify({ arguments: args }), ...(key !== undefined && { idempotencyKey: key }) }
+  const { body, status } = await guide.client.ask('POST', `/v1/actions/${action}`, question)
   return { envelope: body, status }
 }
 
