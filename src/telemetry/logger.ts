@@ -114,7 +114,7 @@ function faultLine (log: Pino, message: string, error: unknown, fields: NoteFiel
     error: {
       name: cut(known?.name ?? typeof error, 100),
       code: typeof code === 'string' || typeof code === 'number' ? code : undefined,
-      message: cut(known?.message ?? String(error), TEXT_MAX),
+      message: cut(known?.message ?? (typeof error === 'object' ? 'something that is no error was thrown' : String(error)), TEXT_MAX),
       at: known?.stack === undefined ? undefined : frames(known.stack),
     },
   }, message)

@@ -87,6 +87,8 @@ interface Verified {
   readonly writer: string
   readonly end: ChainEnd
   checkpointedSeq: number
+  /** Its own file holds a checkpoint, good or not. */
+  readonly signed: boolean
   /** By the writers that came after. */
   readonly stated: Array<{ readonly sealed: Sealed, readonly by: string }>
 }
@@ -116,7 +118,7 @@ class Verification {
     const checkpoints = this.#checkpoints(text, checkpointsName(writer), writer)
     const wanted = new Map(checkpoints.map(({ size, head }) => [size, head]))
     const end = await readChain(this.#folder, of, row => this.#row(row, wanted))
-    this.#chains.set(writer, { writer, end, checkpointedSeq: 0, stated: [] })
+    this.#chains.set(writer, { writer, end, checkpointedSeq: 0, signed: text !== '', stated: [] })
     if (end.fault !== null) this.#find(end.fault.kind, writer, end.fault.seq, end.fault.file, end.fault.message)
     this.#compare(checkpoints)
   }
@@ -166,7 +168,6 @@ class Verification {
   #checkpoints (text: string, file: string, writer: string | null): readonly Checkpoint[] {
     const { notes, torn } = readNotes(text, this.#publicKeyPem)
     if (torn) this.#find('bad_checkpoint', writer, null, file, 'ends in the middle of a checkpoint')
-    if (writer !== null && notes.length === 0 && !torn) this.#find('no_checkpoint', writer, null, file, 'holds no checkpoint')
     const good: Checkpoint[] = []
     for (const note of notes) {
       const fault = faultOf(note, writer, good.at(-1) ?? null)
@@ -197,7 +198,9 @@ class Verification {
     }
   }
 
-  #ending ({ writer, end, stated }: Verified): void {
+  #ending ({ writer, end, stated, signed }: Verified): void {
+    // A process that died before its first one has none; whoever came after has stated what it left.
+    if (!signed && stated.length === 0) this.#find('no_checkpoint', writer, 1, checkpointsName(writer), 'holds no checkpoint')
     if (end.torn !== null) {
       const { bytes, segment, offset } = end.torn
       const sha256 = createHash('sha256').update(bytes).digest('hex')
