@@ -39,6 +39,7 @@ export function createComposition (references: References): Composition {
     if (depth > DEPTH_MAX) throw fault(place, 'schema-endless', 'The schema is composed of itself.')
     if (!isObject(place.node)) return false
     const reference = referenceOf(place.node)
+    if (reference !== undefined && depth === 0) references.follow(place)
     if (reference !== undefined && withheld(references.target(place, reference), direction, depth + 1)) return true
     if (own(place.node, direction === 'request' ? 'readOnly' : 'writeOnly') === true) return true
     return listed(place, 'allOf').some(part => withheld(part, direction, depth + 1))

@@ -79,7 +79,7 @@ function mediaOf (reading: Reading, content: Place): readonly Media[] {
   for (const key of Object.keys(content.node)) {
     const mediaType = bareMediaType(key)
     if (mediaType === undefined) {
-      if (!key.startsWith('x-')) warn(reading, content, 'a key that is no media type is left out')
+      if (!key.startsWith('x-')) warn(reading, content, `${JSON.stringify(key)} is no media type and is left out`)
       continue
     }
     const place = reading.references.follow(childOf(content, key))

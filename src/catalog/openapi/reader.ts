@@ -118,7 +118,7 @@ export function responsesOf (reading: Reading, operation: Place): readonly RawRe
     if (key.startsWith('x-')) continue
     const status = key === 'default' ? key : key.toUpperCase()
     if (status !== 'default' && !/^[1-5](?:\d\d|XX)$/.test(status)) {
-      warn(reading, responses, 'a key that is no status is left out')
+      warn(reading, responses, `${JSON.stringify(key)} is no status and is left out`)
     } else if (found.some(other => other.status === status)) {
       warn(reading, responses, `${status} stands there twice; the first is read`)
     } else {
