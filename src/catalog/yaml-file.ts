@@ -37,6 +37,10 @@ export class YamlFile {
     return entry.value
   }
 
+  has (pointer: string): boolean {
+    return this.#entries.has(pointer)
+  }
+
   keyPositionOf (pointer: string): Position {
     return this.#nearest(pointer).key
   }

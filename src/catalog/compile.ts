@@ -1,0 +1,469 @@
+// One sheet to one action: everything that can be decided before there is a call is decided here. The order is that of the sheet, because what a place may
+// name is what was known before it.
+import { createHash } from 'node:crypto'
+import canonicalize from 'canonicalize'
+import { checkConsequences } from './consequence.ts'
+import {
+  ExpressionFault, type Action, type Bindings, type Check, type Json, type JsonObject, type Lookup, type ProposalTemplate, type Read, type ScopeRule, type Target,
+  type Upstream,
+} from './catalog.ts'
+import { noUse, type Use } from './convert.ts'
+import { freezeDeep } from './freeze.ts'
+import type { Expression, Variables } from './expression.ts'
+import type { Reporter } from './faults.ts'
+import { checkSchema } from './input.ts'
+import { checkAbsence, compileLookup, isLookup, type CompiledLookup } from './lookup.ts'
+import type { Operation } from './openapi/operation.ts'
+import { checkCode, compileConditionAt, compileRules, expressionsOf, judgeAnswer, type Judging, type RuleContext } from './outcome.ts'
+import { effectiveConsent, type PolicySheet } from './policy.ts'
+import { compileRequest, type CompiledRequest } from './request.ts'
+import type { SchemaCompiler } from './schema.ts'
+import { ANY, STRING, type Shape } from './shape.ts'
+import type { PartsSheet, Sheet } from './sheet.ts'
+import { compileTemplate, compileTextTemplate, type Template } from './template.ts'
+import { findUnused } from './unused.ts'
+import { credentialHeader } from './upstream.ts'
+import { durationMs, sizeBytes } from './units.ts'
+import { Known } from './variables.ts'
+import { compileFinish, compileView, type Finish } from './view.ts'
+import { pointerTo } from './yaml-file.ts'
+
+export interface CompileInput {
+  readonly sheet: Sheet
+  readonly upstream: Upstream
+  /** The text of upstream.yaml as data, for the digest. */
+  readonly upstreamSheet: JsonObject
+  readonly policy: PolicySheet | null
+  readonly schemas: SchemaCompiler
+  readonly report: Reporter
+  /** null where there was a fault, which has been reported. */
+  operation (selector: string, pointer: string): Operation | null
+}
+
+const DEFAULT_MAX_BYTES = '32KiB'
+const DEFAULT_MAX_ITEMS = 50
+
+/** null where there was a fault. */
+export function compileAction (input: CompileInput): Action | null {
+  const before = input.report.count
+  checkConsequences(input.sheet, input.report)
+  const inputUsable = checkSchema(input.sheet.input, '/input', 'input', input.report)
+  const compiling = new SheetCompiler(input)
+  const action = compiling.compile(inputUsable)
+  return input.report.count > before ? null : action
+}
+
+class SheetCompiler {
+  readonly #in: CompileInput
+  readonly #sheet: Sheet
+  readonly #report: Reporter
+  readonly #write: boolean
+  readonly #known: Known
+  readonly #expressions: Expression[] = []
+  readonly #operations: Operation[] = []
+  readonly #messages: ReadonlyMap<string, string>
+
+  constructor (input: CompileInput) {
+    this.#in = input
+    this.#sheet = input.sheet
+    this.#report = input.report
+    this.#write = input.sheet.effect !== 'observation'
+    this.#known = new Known(this.#write, input.sheet.input)
+    this.#messages = messagesOf(input.sheet)
+  }
+
+  compile (inputUsable: boolean): Action | null {
+    const sheet = this.#sheet
+    const operation = this.#operation(sheet.operation, '/operation')
+    const scope = this.#scope()
+    const reads = this.#reads()
+    const values = this.#values()
+    const checks = this.#checks()
+    const target = this.#target()
+    const proposal = this.#proposal()
+    const serialize = sheet.limits?.serialize === undefined ? null : this.#text(sheet.limits.serialize, '/limits/serialize')
+    const request = operation === null ? null : this.#request(sheet.request ?? {}, operation)
+    const finish = this.#finish()
+    const outcome = operation === null || request === null ? null : this.#outcome(operation, request, finish)
+    const view = operation === null || finish === null ? null : this.#view(operation, finish)
+    const checker = inputUsable ? this.#input() : null
+    if (inputUsable) findUnused(sheet.input, usesOfArguments(this.#expressions), this.#report)
+    this.#examples(checker, finish)
+    if (request === null || outcome === null || checker === null) return null
+    return Object.freeze({
+      ...this.#described(),
+      checkArguments: checker.check,
+      scope: Object.freeze(scope),
+      reads: Object.freeze(reads),
+      values: Object.freeze(values),
+      checks: Object.freeze(checks),
+      target,
+      versionGuarded: guards(request.expressions),
+      proposal,
+      request: request.template,
+      judge: outcome.judge,
+      view,
+      lookup: outcome.lookup,
+      limits: Object.freeze(this.#limits(serialize)),
+    })
+  }
+
+  #described (): Pick<Action, 'id' | 'name' | 'version' | 'digest' | 'upstream' | 'title' | 'description' | 'effect' | 'write' | 'involves' | 'sensitivity' | 'consent' |
+    'retry' | 'repeatable' | 'inputSchema' | 'examples' | 'errors' | 'idempotency' | 'compensateWith' | 'sunset'> {
+    const sheet = this.#sheet
+    const involves = sheet.involves ?? []
+    return {
+      id: actionId(sheet),
+      name: sheet.action,
+      version: sheet.version,
+      digest: digestOf({
+        sheet: sheet as unknown as Json,
+        upstream: this.#in.upstreamSheet,
+        operations: this.#operations.map(operation => operation.digest),
+      }),
+      upstream: this.#in.upstream,
+      title: sheet.title.trim(),
+      description: sheet.description.trim(),
+      effect: sheet.effect,
+      write: this.#write,
+      involves: Object.freeze([...involves]),
+      sensitivity: sheet.sensitivity ?? 'internal',
+      consent: effectiveConsent(sheet.consent, sheet.effect, involves, this.#in.policy),
+      retry: sheet.retry,
+      repeatable: sheet.repeatable ?? false,
+      inputSchema: freezeDeep(sheet.input),
+      examples: freezeDeep(sheet.examples ?? []),
+      errors: freezeDeep(errorsOf(sheet)),
+      idempotency: idempotencyOf(sheet),
+      compensateWith: sheet.compensate_with ?? null,
+      sunset: sheet.sunset === undefined ? null : Object.freeze({ after: sheet.sunset.after, use: sheet.sunset.use ?? null }),
+    }
+  }
+
+  #operation (selector: string, pointer: string): Operation | null {
+    const operation = this.#in.operation(selector, pointer)
+    if (operation !== null) this.#operations.push(operation)
+    return operation
+  }
+
+  #scope (): ScopeRule[] {
+    const variables = this.#known.beforeReading()
+    return (this.#sheet.scope ?? []).flatMap((rule, index) => {
+      const condition = compileConditionAt(rule.require, `/scope/${index}/require`, variables, this.#report)
+      if (condition === null) return []
+      this.#expressions.push(condition.expression)
+      const holds = (bindings: Bindings): boolean => {
+        try {
+          return condition.holds(bindings)
+        } catch {
+          return false
+        }
+      }
+      return [Object.freeze({ text: rule.require, holds })]
+    })
+  }
+
+  #reads (): Read[] {
+    return Object.entries(this.#sheet.reads ?? {}).flatMap(([name, sheet]) => {
+      const at = pointerTo('/reads', name)
+      const operation = this.#operation(sheet.operation, `${at}/operation`)
+      if (operation === null) {
+        // What uses it is not at fault.
+        this.#known.addUnknownRead(name)
+        return []
+      }
+      if (!isReading(operation.method)) this.#report.fault(`${at}/operation`, 'read-not-safe', `${operation.method} may change something; a read is GET or HEAD`)
+      const request = compileRequest(sheet, at, operation, this.#known.facts(), this.#reserved('read'), this.#report)
+      this.#known.addRead(name, operation, sheet.allow ?? [])
+      if (request === null) return []
+      this.#expressions.push(...request.expressions)
+      return [Object.freeze({ name, request: request.template, allow: new Set(sheet.allow ?? []) })]
+    })
+  }
+
+  #values (): Array<Action['values'][number]> {
+    return Object.entries(this.#sheet.values ?? {}).flatMap(([name, value]) => {
+      const pointer = pointerTo('/values', name)
+      const template = this.#template(value, pointer, this.#known.facts())
+      this.#known.addValue(name, template?.shape ?? ANY)
+      if (template === null) return []
+      return [Object.freeze({ name, evaluate: required(template) })]
+    })
+  }
+
+  #checks (): Check[] {
+    const variables = this.#known.facts()
+    return (this.#sheet.checks ?? []).flatMap((check, index) => {
+      const at = `/checks/${index}`
+      const condition = compileConditionAt(check.require, `${at}/require`, variables, this.#report)
+      if ((check.error === undefined) === (check.outcome === undefined)) {
+        this.#report.faultAtKey(at, 'check-without-end', 'a check has either error or outcome')
+      }
+      if (check.outcome !== undefined && (check.message !== undefined || check.retryable !== undefined)) this.#report.faultAtKey(at, 'check-without-end', 'message and retryable belong to error')
+      if (check.outcome !== undefined && !this.#write) this.#report.fault(`${at}/outcome`, 'outcome-not-for-observation', 'an observation has no desired state')
+      if (check.error !== undefined) checkCode(check.error, `${at}/error`, CHECK_CODES, this.#messages, this.#report)
+      if (condition === null) return []
+      this.#expressions.push(condition.expression)
+      const otherwise: Check['otherwise'] = check.outcome !== undefined || check.error === undefined
+        ? { kind: 'settle', outcome: 'already_in_desired_state' }
+        : { kind: 'refuse', code: check.error, message: check.message ?? this.#messages.get(check.error) ?? OUT_OF_SCOPE_MESSAGE, retryable: check.retryable ?? false }
+      return [Object.freeze({ text: check.require, holds: (bindings: Bindings) => condition.holds(bindings), otherwise: Object.freeze(otherwise) })]
+    })
+  }
+
+  #target (): Action['target'] {
+    const { target } = this.#sheet
+    if (target === undefined) return null
+    const variables = this.#known.facts()
+    const id = this.#text(target.id, '/target/id')
+    const version = target.version === undefined ? null : this.#template(target.version, '/target/version', variables)
+    this.#known.setTarget(version?.shape ?? ANY)
+    if (id === null) return null
+    return (bindings: Bindings): Target => {
+      const name = id(bindings)
+      if (name === '') throw new ExpressionFault('the id of the target is empty')
+      return { type: target.type, id: name, version: version?.evaluate(bindings) ?? null }
+    }
+  }
+
+  #proposal (): ProposalTemplate | null {
+    const { proposal } = this.#sheet
+    const consent = effectiveConsent(this.#sheet.consent, this.#sheet.effect, this.#sheet.involves ?? [], this.#in.policy)
+    if (proposal === undefined) {
+      if (this.#write && consent !== 'none') this.#report.faultAtKey('', 'proposal-missing', `consent is ${consent}, and there is no proposal that a person could read`)
+      return null
+    }
+    const variables = this.#known.facts()
+    const effect = this.#text(proposal.effect, '/proposal/effect')
+    const part = (name: 'before' | 'after' | 'facts'): ((bindings: Bindings) => Json) => {
+      const value = proposal[name]
+      const template = value === undefined ? null : this.#template(value, `/proposal/${name}`, variables)
+      return bindings => template?.evaluate(bindings) ?? null
+    }
+    const [before, after, facts] = [part('before'), part('after'), part('facts')]
+    return effect === null ? null : Object.freeze({ effect, before, after, facts })
+  }
+
+  #request (parts: PartsSheet, operation: Operation): CompiledRequest | null {
+    const request = compileRequest(withKey(parts, this.#sheet, this.#report), '/request', operation, this.#known.request(), this.#reserved(this.#write ? 'write' : 'read'), this.#report)
+    if (request !== null) this.#expressions.push(...request.expressions)
+    const credentials = this.#in.upstream.credentials
+    if (this.#write && credentials.write === null && credentials.read !== null) {
+      this.#report.fault('/upstream', 'credential-missing', 'upstream.yaml has a credential to read with and none to write with')
+    }
+    return request
+  }
+
+  #finish (): Finish | null {
+    const { result } = this.#sheet
+    if (result === undefined || !checkSchema(result.schema, '/result/schema', 'result', this.#report)) return null
+    const limits = { maxBytes: sizeBytes(result.max_bytes ?? DEFAULT_MAX_BYTES), maxItems: result.max_items ?? DEFAULT_MAX_ITEMS }
+    try {
+      return compileFinish(result.schema, limits, this.#in.schemas)
+    } catch (error) {
+      this.#report.fault('/result/schema', 'schema-unsupported', messageOf(error))
+      return null
+    }
+  }
+
+  #view (operation: Operation, finish: Finish): Action['view'] {
+    const { view, schema, max_bytes: maxBytes } = this.#sheet.result!
+    const template = view === undefined ? null : this.#template(view, '/result/view', this.#known.answered(operation, 'success'))
+    return compileView(freezeDeep(schema), template, finish, sizeBytes(maxBytes ?? DEFAULT_MAX_BYTES))
+  }
+
+  #outcome (operation: Operation, request: CompiledRequest, finish: Finish | null): { readonly judge: Action['judge'], readonly lookup: Lookup | null } {
+    const sheet = this.#sheet
+    const declared = isLookup(sheet.lookup) ? sheet.lookup : null
+    const context: RuleContext = { write: this.#write, resolvable: declared !== null, messages: this.#messages, hasResult: sheet.result !== undefined }
+    const rules = compileRules(sheet.outcomes ?? [], '/outcomes', this.#known.answered(operation, 'any'), context, this.#report)
+    this.#expressions.push(...expressionsOf(rules))
+    const base = { write: this.#write, harmless: sheet.retry === 'same_key' || sheet.retry === 'natural', resolvable: declared !== null, messages: this.#messages, finish: finishOrNull(finish) }
+    const compiled = declared === null ? null : this.#lookup(declared, request, context, { ...base, ownId: true })
+    const judging: Judging = { ...base, ownId: compiled?.lookup.ownId ?? false }
+    return { judge: bindings => judgeAnswer(rules, bindings, judging), lookup: compiled?.lookup ?? null }
+  }
+
+  #lookup (sheet: Exclude<Sheet['lookup'], 'none' | undefined>, request: CompiledRequest, context: RuleContext, judging: Judging): CompiledLookup | null {
+    const operation = this.#operation(sheet.operation, '/lookup/operation')
+    if (operation === null) return null
+    if (!isReading(operation.method)) this.#report.fault('/lookup/operation', 'read-not-safe', `${operation.method} may change something; a look-up is GET or HEAD`)
+    const asked = compileRequest(sheet, '/lookup', operation, this.#known.lookup(), this.#reserved('read'), this.#report)
+    if (asked === null) return null
+    const compiled = compileLookup(sheet, asked, operation, this.#known, context, judging, this.#report)
+    if (compiled === null) return null
+    this.#expressions.push(...compiled.expressions)
+    const referenced = (this.#sheet.outcomes ?? []).some(rule => rule.reference !== undefined)
+    checkAbsence(compiled, request, this.#sheet.retry === 'natural', guards(request.expressions), referenced, this.#report)
+    return compiled
+  }
+
+  #input (): ReturnType<SchemaCompiler['compile']> | null {
+    try {
+      return this.#in.schemas.compile(this.#sheet.input)
+    } catch (error) {
+      this.#report.fault('/input', 'schema-unsupported', messageOf(error))
+      return null
+    }
+  }
+
+  #examples (checker: ReturnType<SchemaCompiler['compile']> | null, finish: Finish | null): void {
+    for (const [index, example] of (this.#sheet.examples ?? []).entries()) {
+      const fault = checker?.check(example.arguments) ?? null
+      if (fault !== null) this.#report.fault(`/examples/${index}/arguments${fault.pointer}`, 'example-refused', `the input schema refuses this example: ${fault.message}`)
+      if (example.result === undefined) continue
+      if (this.#sheet.result === undefined) this.#report.faultAtKey(`/examples/${index}/result`, 'example-refused', 'the sheet has no result')
+      else if (finish !== null) this.#exampleResult(example.result, `/examples/${index}/result`, finish)
+    }
+  }
+
+  #exampleResult (result: Json, pointer: string, finish: Finish): void {
+    try {
+      const finished = finish(result)
+      if (canonicalize(finished.result) !== canonicalize(result)) this.#report.fault(pointer, 'example-refused', 'the example shows what the schema of the result does not')
+    } catch (error) {
+      this.#report.fault(pointer, 'example-refused', `the schema of the result refuses this example: ${messageOf(error)}`)
+    }
+  }
+
+  #limits (serialize: Action['limits']['serialize']): Action['limits'] {
+    const limits = this.#sheet.limits ?? {}
+    return {
+      timeoutMs: limits.timeout === undefined ? this.#in.upstream.timeouts.totalMs : durationMs(limits.timeout),
+      callsPerRun: limits.calls_per_run ?? null,
+      refusalsPerRun: limits.refusals_per_run ?? null,
+      concurrencyPerTenant: limits.concurrency_per_tenant ?? null,
+      serialize,
+    }
+  }
+
+  #template (value: Json, pointer: string, variables: Variables): Template | null {
+    const template = compileTemplate(value, pointer, variables, this.#report)
+    if (template !== null) this.#expressions.push(...template.expressions)
+    return template
+  }
+
+  #text (value: string, pointer: string): ((bindings: Bindings) => string) | null {
+    const template = compileTextTemplate(value, pointer, this.#known.facts(), this.#report)
+    if (template !== null) this.#expressions.push(...template.expressions)
+    return template
+  }
+
+  /** The headers that only the credential may use. */
+  #reserved (use: 'read' | 'write'): readonly string[] {
+    const header = credentialHeader(this.#in.upstream.credentials[use])
+    return header === null ? [] : [header]
+  }
+}
+
+const CHECK_CODES = new Set(['OUT_OF_SCOPE'])
+const OUT_OF_SCOPE_MESSAGE = 'This caller may not act on this object.'
+
+export const actionId = (sheet: { readonly action: string, readonly version: number }): string => `${sheet.action}.v${sheet.version}`
+
+export const digestOf = (value: Json): string => createHash('sha256').update(canonicalize(value)!).digest('hex')
+
+const isReading = (method: string): boolean => method === 'GET' || method === 'HEAD'
+
+const messageOf = (error: unknown): string => error instanceof Error ? error.message : 'cannot be used'
+
+function required (template: Template): (bindings: Bindings) => Json {
+  return bindings => template.evaluate(bindings) ?? null
+}
+
+const finishOrNull = (finish: Finish | null): ((value: Json) => Json) => value => {
+  try {
+    return finish === null ? null : finish(value).result
+  } catch {
+    return null
+  }
+}
+
+const guards = (expressions: readonly Expression[]): boolean => expressions.some(expression => {
+  const target = expression.uses.get('target')
+  return target !== undefined && (target.whole || target.names.has('version'))
+})
+
+function usesOfArguments (expressions: readonly Expression[]): Use {
+  const all = noUse()
+  for (const expression of expressions) {
+    const use = expression.uses.get('args')
+    if (use !== undefined) mergeInto(all, use)
+  }
+  return all
+}
+
+function mergeInto (into: Use, from: Use): void {
+  // Used at all, if only to see whether it is there.
+  into.whole ||= from.whole || (from.names.size === 0 && from.each === null)
+  for (const [name, use] of from.names) {
+    const known = into.names.get(name) ?? noUse()
+    into.names.set(name, known)
+    mergeInto(known, use)
+  }
+  if (from.each !== null) mergeInto(into.each ??= noUse(), from.each)
+}
+
+/** Every own code with its message, the first that was given. */
+function messagesOf (sheet: Sheet): ReadonlyMap<string, string> {
+  const messages = new Map<string, string>()
+  for (const { code, message } of declarations(sheet)) if (message !== undefined && !messages.has(code)) messages.set(code, message)
+  return messages
+}
+
+function errorsOf (sheet: Sheet): Action['errors'] {
+  const messages = messagesOf(sheet)
+  const errors = new Map<string, Action['errors'][number]>()
+  for (const { code, retryable } of declarations(sheet)) {
+    const message = messages.get(code)
+    if (message !== undefined && !errors.has(code)) errors.set(code, { code, message, retryable: retryable ?? false })
+  }
+  return [...errors.values()]
+}
+
+function declarations (sheet: Sheet): ReadonlyArray<{ readonly code: string, readonly message?: string | undefined, readonly retryable?: boolean | undefined }> {
+  const rules = [...sheet.checks ?? [], ...sheet.outcomes ?? [], ...isLookup(sheet.lookup) ? sheet.lookup.outcomes : []]
+  return rules.flatMap(rule => rule.error === undefined ? [] : [{ code: rule.error, message: rule.message, retryable: rule.retryable }])
+}
+
+function idempotencyOf (sheet: Sheet): Action['idempotency'] {
+  const declared = sheet.idempotency
+  if (declared === undefined) return null
+  const retentionMs = durationMs(declared.retention)
+  if (declared.header !== undefined) return Object.freeze({ place: 'header', name: declared.header, retentionMs })
+  if (declared.query !== undefined) return Object.freeze({ place: 'query', name: declared.query, retentionMs })
+  return Object.freeze({ place: 'body', name: declared.body ?? '', retentionMs })
+}
+
+const KEY = '${attempt.key}'
+
+/** The upstream key stands in the request like anything else that a sheet places. */
+function withKey (parts: PartsSheet, sheet: Sheet, report: Reporter): PartsSheet {
+  const declared = sheet.idempotency
+  if (declared === undefined) return parts
+  const places = [declared.header, declared.query, declared.body].filter(place => place !== undefined)
+  if (places.length !== 1) {
+    report.faultAtKey('/idempotency', 'idempotency-place', 'the key goes to one place: header, query or body')
+    return parts
+  }
+  const placed = (values: JsonObject | undefined, name: string): JsonObject => {
+    const taken = Object.entries(values ?? {}).find(([other]) => declared.header !== undefined ? other.toLowerCase() === name.toLowerCase() : other === name)
+    if (taken !== undefined && taken[1] !== KEY) report.faultAtKey('/idempotency', 'idempotency-place', `the request already puts something else into "${name}"`)
+    return taken !== undefined ? values! : { ...values, [name]: KEY }
+  }
+  if (declared.header !== undefined) return { ...parts, headers: placed(parts.headers, declared.header) }
+  if (declared.query !== undefined) return { ...parts, query: placed(parts.query, declared.query) }
+  const body = putAt(parts.body ?? {}, declared.body!.slice(1).split('/').map(token => token.replaceAll('~1', '/').replaceAll('~0', '~')))
+  if (body === undefined) report.faultAtKey('/idempotency/body', 'idempotency-place', 'the body of the request has no object there, or something else stands there')
+  return body === undefined ? parts : { ...parts, body }
+}
+
+/** A copy with the key at the end of the path; undefined where the way leads through something that is no object of the sheet. */
+function putAt (value: Json, path: readonly string[]): Json | undefined {
+  const [name, ...rest] = path as readonly [string, ...string[]]
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  const object = value as JsonObject
+  if (rest.length === 0) return object[name] === undefined || object[name] === KEY ? { ...object, [name]: KEY } : undefined
+  const within = putAt(object[name] ?? {}, rest)
+  return within === undefined ? undefined : { ...object, [name]: within }
+}

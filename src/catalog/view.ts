@@ -1,0 +1,154 @@
+// The view: what an agent gets of an answer. Made by allow-list, pruned to the schema of the result, cut, checked and bounded: a field that the schema does
+// not name cannot get out, whatever the upstream or the sheet put there.
+import { ExpressionFault, isObject, ProjectionFault, type Bindings, type Json, type JsonObject, type View } from './catalog.ts'
+import type { Checker, SchemaCompiler } from './schema.ts'
+import { resolvePointer } from './shape.ts'
+import type { Template } from './template.ts'
+
+export interface Finished {
+  readonly result: Json
+  readonly truncated: boolean
+}
+
+/** Makes a value fit the schema of the result. @throws ProjectionFault */
+export type Finish = (value: Json) => Finished
+
+interface Limits { readonly maxBytes: number, readonly maxItems: number }
+
+/** @param schema closed, and checked before. @throws Error where it cannot be compiled */
+export function compileFinish (schema: JsonObject, limits: Limits, compiler: SchemaCompiler): Finish {
+  const checker: Checker = compiler.compile(schema)
+  const branches = new BranchMatchers(schema, compiler)
+  return value => {
+    const pruner = new Pruner(schema, branches, limits.maxItems)
+    const result = pruner.prune(value, [schema])
+    const fault = checker.check(result)
+    if (fault !== null) throw new ProjectionFault('RESULT_INVALID', `${fault.pointer || '/'}: ${fault.rule}`)
+    const bytes = Buffer.byteLength(JSON.stringify(result))
+    if (bytes > limits.maxBytes) throw new ProjectionFault('RESULT_TOO_LARGE', `${bytes} bytes, ${limits.maxBytes} allowed`)
+    return { result, truncated: pruner.truncated }
+  }
+}
+
+/** @param template null: the body as it came */
+export function compileView (schema: JsonObject, template: Template | null, finish: Finish, maxBytes: number): View {
+  return Object.freeze({
+    schema,
+    maxBytes,
+    project (bindings: Bindings): Finished {
+      return finish(source(template, bindings))
+    },
+  })
+}
+
+function source (template: Template | null, bindings: Bindings): Json {
+  if (template === null) {
+    if (bindings.response === null) throw new ProjectionFault('RESULT_INVALID', 'there is no answer to look at')
+    return bindings.response.body
+  }
+  try {
+    return template.evaluate(bindings) ?? null
+  } catch (error) {
+    if (!(error instanceof ExpressionFault)) throw error
+    throw new ProjectionFault('RESULT_INVALID', error.message)
+  }
+}
+
+/** Tells which branch of a union a value is of. Every branch is compiled at load. */
+class BranchMatchers {
+  readonly #matchers = new Map<JsonObject, (value: Json) => boolean>()
+
+  constructor (root: JsonObject, compiler: SchemaCompiler) {
+    const definitions: JsonObject = root.$defs === undefined ? {} : { $defs: root.$defs }
+    const collect = (schema: Json): void => {
+      if (Array.isArray(schema)) return schema.forEach(item => collect(item as Json))
+      if (!isObject(schema)) return
+      for (const branch of branchesOf(schema)) this.#matchers.set(branch, compiler.matcher({ ...branch, ...definitions }))
+      for (const part of Object.values(schema)) collect(part)
+    }
+    collect(root)
+  }
+
+  matches (branch: JsonObject, value: Json): boolean {
+    return this.#matchers.get(branch)?.(value) ?? false
+  }
+}
+
+const branchesOf = (schema: JsonObject): readonly JsonObject[] =>
+  ['oneOf', 'anyOf'].flatMap(keyword => Array.isArray(schema[keyword]) ? (schema[keyword] as Json[]).filter(isObject) : [])
+
+const PRUNE_DEPTH_MAX = 64
+
+class Pruner {
+  truncated = false
+  readonly #root: JsonObject
+  readonly #branches: BranchMatchers
+  readonly #maxItems: number
+
+  constructor (root: JsonObject, branches: BranchMatchers, maxItems: number) {
+    this.#root = root
+    this.#branches = branches
+    this.#maxItems = maxItems
+  }
+
+  /** @param schemas all that describe this value at once */
+  prune (value: Json, schemas: readonly JsonObject[], depth = 0): Json {
+    if (depth > PRUNE_DEPTH_MAX) throw new ProjectionFault('RESULT_INVALID', 'the result is nested too deeply')
+    if (typeof value === 'number') return exact(value)
+    if (Array.isArray(value)) return this.#pruneList(value as readonly Json[], this.#expand(schemas, value as Json, depth), depth)
+    if (isObject(value)) return this.#pruneObject(value, this.#expand(schemas, value, depth), depth)
+    return value
+  }
+
+  #pruneList (items: readonly Json[], schemas: readonly JsonObject[], depth: number): Json {
+    const kept = items.length > this.#maxItems ? items.slice(0, this.#maxItems) : items
+    if (kept !== items) this.truncated = true
+    return kept.map((item, index) => {
+      const within = schemas.flatMap(schema => {
+        const fixed = Array.isArray(schema.prefixItems) ? schema.prefixItems[index] as Json | undefined : undefined
+        const part = fixed ?? schema.items
+        return isObject(part) ? [part] : []
+      })
+      return this.prune(item, within, depth + 1)
+    })
+  }
+
+  #pruneObject (object: JsonObject, schemas: readonly JsonObject[], depth: number): Json {
+    const kept: Array<readonly [string, Json]> = []
+    for (const name of Object.keys(object)) {
+      const within = schemas.flatMap(schema => {
+        const properties = schema.properties
+        if (isObject(properties) && Object.hasOwn(properties, name)) return isObject(properties[name]) ? [properties[name]] : []
+        return isObject(schema.additionalProperties) ? [schema.additionalProperties] : []
+      })
+      if (within.length > 0) kept.push([name, this.prune(object[name]!, within, depth + 1)])
+    }
+    return Object.fromEntries(kept)
+  }
+
+  /** With what the schemas refer to or are composed of. Of a union, only the branches that the value is of, once pruned to them. */
+  #expand (schemas: readonly JsonObject[], value: Json, depth: number): readonly JsonObject[] {
+    const all: JsonObject[] = []
+    const add = (schema: Json | undefined): void => {
+      if (!isObject(schema) || all.includes(schema)) return
+      all.push(schema)
+      if (typeof schema.$ref === 'string') add(resolvePointer(this.#root, schema.$ref) as Json)
+      if (Array.isArray(schema.allOf)) schema.allOf.forEach(part => add(part as Json))
+      const branches = branchesOf(schema)
+      if (branches.length === 0) return
+      const before = this.truncated
+      const matching = branches.filter(branch => this.#branches.matches(branch, this.prune(value, [branch], depth + 1)))
+      this.truncated = before
+      ;(matching.length > 0 ? matching : branches).forEach(add)
+    }
+    schemas.forEach(add)
+    return all
+  }
+}
+
+function exact (value: number): number {
+  if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))) {
+    throw new ProjectionFault('RESULT_INVALID', 'a number cannot be kept exactly')
+  }
+  return value
+}
