@@ -8,7 +8,11 @@ import fc from 'fast-check'
 import { ConfigFaults, configTable, readConfig, readLocalConfig, type Environment } from '../src/config.ts'
 import { KeyFault, openKey } from '../src/key.ts'
 
-const COMPLETE: Environment = { AVAL_ISSUER: 'https://issuer.example', AVAL_AUDIENCE: 'https://aval.example', AVAL_JWKS: 'https://issuer.example/jwks' }
+const COMPLETE: Environment = {
+  AVAL_ISSUER: 'https://issuer.example',
+  AVAL_AUDIENCE: 'https://aval.example',
+  AVAL_JWKS: 'https://issuer.example/jwks',
+}
 
 function faultsOf (env: Environment): ReadonlyMap<string, string> {
   try {
@@ -52,12 +56,14 @@ test('the three names of token trust are all that serve requires, and everything
 
 test('store, key and audit follow the data folder, also where its name holds what a replacement pattern would mean', () => {
   const config = readConfig({ ...COMPLETE, AVAL_DATA: '/srv/a$&b' })
-  assert.deepEqual([config.state, config.key, config.auditFolder], ['sqlite:/srv/a$&b/aval.db', { kind: 'file', path: '/srv/a$&b/aval.key' }, '/srv/a$&b/audit'])
+  assert.deepEqual([config.state, config.auditFolder], ['sqlite:/srv/a$&b/aval.db', '/srv/a$&b/audit'])
+  assert.deepEqual(config.key, { kind: 'file', path: '/srv/a$&b/aval.key' })
 })
 
 test('all faults are told at once, and none repeats the value', () => {
   const faults = faultsOf({ AVAL_AGENTS: 'pa55word', AVAL_LOG: 'pa55word', AVAL_RATE: 'pa55word', AVAL_NOPE: 'pa55word', AVAL_STATE: 'pa55word' })
-  assert.deepEqual([...faults.keys()].sort(), ['AVAL_AGENTS', 'AVAL_AUDIENCE', 'AVAL_ISSUER', 'AVAL_JWKS', 'AVAL_LOG', 'AVAL_NOPE', 'AVAL_RATE', 'AVAL_STATE'])
+  const named = ['AGENTS', 'AUDIENCE', 'ISSUER', 'JWKS', 'LOG', 'NOPE', 'RATE', 'STATE'].map(name => `AVAL_${name}`)
+  assert.deepEqual([...faults.keys()].sort(), named)
   assert.ok(![...faults.values()].some(message => message.includes('pa55word')))
 })
 
@@ -105,13 +111,18 @@ for (const [name, text, read, value] of ACCEPTED) {
 }
 
 const REFUSED: { readonly [name: string]: readonly string[] } = {
-  AVAL_AGENTS: ['', '8080', 'host', 'host:', 'host:65536', 'host:-1', 'host:80:90', '::1:80', '[host]:80', '[::1]', 'http://host:80', 'ho st:80', 'host:8e1'],
+  AVAL_AGENTS: [
+    '', '8080', 'host', 'host:', 'host:65536', 'host:-1', 'host:80:90', '::1:80', '[host]:80', '[::1]', 'http://host:80', 'ho st:80', 'host:8e1',
+  ],
   AVAL_HOSTS: ['', 'a,,b', 'a,', 'a:80', 'http://a', '*', 'a b', '-a', '[a]'],
   AVAL_RATE: ['', '100', '100/s', 'token=0/s', 'token=-1/s', 'token=1.5/s', 'token=5/m', 'token=5/s,token=6/s', 'burst=0s', 'burst=5', 'token=5/s,'],
   AVAL_TRUST_PROXY: ['', 'proxy.example', '10.0.0.0/33', '0.0.0.0/0', '::/0', '1.2.3.4,', 'true'],
   AVAL_STATE: ['', 'sqlite:', 'data/aval.db', 'redis:', 'redis://', 'postgres://x', 'memory:', 'sqlite:?x'],
   AVAL_KEY: ['', 'file:', 'env:', 'env:A B', 'env:AVAL_SECRET', 'aGVsbG8=', 'vault:x'],
-  AVAL_JWKS: ['', 'file:', 'file:/there/is/nothing', 'http://issuer.example/jwks', 'https://a:b@issuer.example/jwks', 'ftp://x/y', '/etc/passwd', 'https://x/#y', 'http://127.0.0.1.example/'],
+  AVAL_JWKS: [
+    '', 'file:', 'file:/there/is/nothing', 'http://issuer.example/jwks', 'https://a:b@issuer.example/jwks', 'ftp://x/y', '/etc/passwd',
+    'https://x/#y', 'http://127.0.0.1.example/',
+  ],
   AVAL_ISSUER: ['', 'a b', 'é', 'a\n'],
   AVAL_AUDIENCE: ['', ' a'],
   AVAL_AUDIT: ['', 'file:', '/var/audit', 'syslog:'],
@@ -182,9 +193,10 @@ test('the key is made once, for its owner alone, and is the same at every later 
 
 test('a damaged key is refused and left as it is', async t => {
   const data = folder(t)
-  for (const text of ['', 'short', 'A'.repeat(44), `${Buffer.alloc(31).toString('base64')}`, `${Buffer.alloc(33).toString('base64')}`, 'ä'.repeat(32)]) {
+  for (const text of ['', 'short', 'A'.repeat(44), Buffer.alloc(31).toString('base64'), Buffer.alloc(33).toString('base64'), 'ä'.repeat(32)]) {
+    const saysNothing = (error: Error): boolean => error instanceof KeyFault && (text === '' || !error.message.includes(text))
     writeFileSync(join(data, 'aval.key'), text, { mode: 0o600 })
-    await assert.rejects(openKey(readConfig({ ...COMPLETE, AVAL_DATA: data })), (error: Error) => error instanceof KeyFault && (text === '' || !error.message.includes(text)))
+    await assert.rejects(openKey(readConfig({ ...COMPLETE, AVAL_DATA: data })), saysNothing)
     assert.equal(readFileSync(join(data, 'aval.key'), 'utf8'), text)
   }
 })

@@ -1,4 +1,5 @@
-// The deployment files: each service runs here with the very arguments that stand there, but for ports and folders; and what must stay closed is closed.
+// The deployment files: each service runs here with the very arguments that stand there, but for ports and folders, and what must stay closed
+// is closed.
 import assert from 'node:assert/strict'
 import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { builtinModules } from 'node:module'
@@ -41,7 +42,8 @@ async function until<Value> (ask: () => Promise<Value | null>): Promise<Value> {
   throw new Error('it never came to be')
 }
 
-const instruction = (name: string): string[] => [...dockerfile.replaceAll('\\\n', ' ').matchAll(new RegExp(`^${name} (.*)$`, 'gm'))].map(match => match[1]!)
+const instruction = (name: string): string[] =>
+  [...dockerfile.replaceAll('\\\n', ' ').matchAll(new RegExp(`^${name} (.*)$`, 'gm'))].map(match => match[1]!)
 
 test('redis runs with the arguments of the compose file, and the store takes it for writes', async t => {
   const url = await startRedis(t)
@@ -50,17 +52,18 @@ test('redis runs with the arguments of the compose file, and the store takes it 
   await store.ping()
 })
 
-test('the broker runs with the environment of the compose file and the command of the image, is found healthy, is scraped by Prometheus, and ends in peace', async t => {
+test('the broker runs as the compose file and the image say, is found healthy, is scraped by Prometheus, and ends in peace', async t => {
   const data = folder(t)
   const secrets = join(data, 'secrets')
   mkdirSync(secrets)
+  const texts: Record<string, string> = { aval_key: Buffer.alloc(32, 1).toString('base64'), jwks: JSON.stringify((await makeSigningKey()).jwks) }
   for (const name of compose.services.broker.secrets as string[]) {
-    const text = name === 'aval_key' ? Buffer.alloc(32, 1).toString('base64') : name === 'jwks' ? JSON.stringify((await makeSigningKey()).jwks) : 'a-secret-of-the-shop'
-    writeFileSync(join(secrets, name), text, { mode: 0o400 })
+    writeFileSync(join(secrets, name), texts[name] ?? 'a-secret-of-the-shop', { mode: 0o400 })
   }
   const [agents, operations] = [await freePort(), await freePort()]
   const image = Object.fromEntries(instruction('ENV').flatMap(line => line.split(' ')).map(pair => pair.split('=') as [string, string]))
-  const written: Record<string, string> = { ...image, ...compose.services.broker.environment, AVAL_STATE: await startRedis(t), AVAL_DATA: join(data, 'data') }
+  const own = { AVAL_STATE: await startRedis(t), AVAL_DATA: join(data, 'data') }
+  const written: Record<string, string> = { ...image, ...compose.services.broker.environment, ...own }
   // What the compose file takes from whoever starts it; their place is the address that is reached from outside.
   const env = Object.fromEntries(Object.entries(written).map(([name, value]) => [name, value
     .replace(/^\$\{AVAL_[A-Z]+:\?.*\}$/, 'https://issuer.example')
@@ -97,7 +100,9 @@ test('the broker runs with the environment of the compose file and the command o
 async function startPrometheus (t: TestContext, target: number): Promise<string> {
   const place = folder(t)
   cpSync(join(ROOT, 'deploy/alerts.yml'), join(place, 'alerts.yml'))
-  const config = readFileSync(join(ROOT, 'deploy/prometheus.yml'), 'utf8').replace('broker:9090', `127.0.0.1:${target}`).replace('scrape_interval: 15s', 'scrape_interval: 1s')
+  const config = readFileSync(join(ROOT, 'deploy/prometheus.yml'), 'utf8')
+    .replace('broker:9090', `127.0.0.1:${target}`)
+    .replace('scrape_interval: 15s', 'scrape_interval: 1s')
   writeFileSync(join(place, 'prometheus.yml'), config)
   const port = await freePort()
   const args = (compose.services.prometheus.command as string[]).map(arg => arg
@@ -134,7 +139,8 @@ test('each service is a user of its own without capabilities, on a root that it 
 })
 
 test('only the broker meets Redis, only Prometheus meets the operations listener, and neither network leads out', () => {
-  const members = (network: string): string[] => Object.entries<any>(compose.services).filter(([, service]) => service.networks.includes(network)).map(([name]) => name)
+  const members = (network: string): string[] =>
+    Object.entries<any>(compose.services).filter(([, service]) => service.networks.includes(network)).map(([name]) => name)
   assert.deepEqual(members('state'), ['broker', 'redis'])
   assert.deepEqual(members('metrics'), ['broker', 'prometheus'])
   assert.deepEqual([compose.networks.state.internal, compose.networks.metrics.internal], [true, true])
@@ -147,7 +153,8 @@ test('secrets come as files, and what git or the image keeps holds none', () => 
     assert.deepEqual(Object.keys(service.environment ?? {}).filter(name => /SECRET|PASSWORD|TOKEN/.test(name)), [])
   }
   assert.match(compose.services.broker.environment.AVAL_KEY, /^file:\/run\/secrets\//)
-  const asked = new Set(globSync(join(ROOT, 'actions/*/upstream.yaml')).flatMap(file => readFileSync(file, 'utf8').match(/(?<=\/run\/secrets\/)[a-z_]+/g) ?? []))
+  const asked = new Set(globSync(join(ROOT, 'actions/*/upstream.yaml'))
+    .flatMap(file => readFileSync(file, 'utf8').match(/(?<=\/run\/secrets\/)[a-z_]+/g) ?? []))
   assert.deepEqual([...asked].filter(name => !compose.services.broker.secrets.includes(name)), [], 'every secret that a sheet names is mounted')
   for (const { file } of Object.values<any>(compose.secrets)) assert.match(file, /^\.\/deploy\/secrets\//)
   assert.match(readFileSync(join(ROOT, '.gitignore'), 'utf8'), /^deploy\/secrets\/$/m)
@@ -167,7 +174,8 @@ test('the image runs as a user, without a shell, on the Node that the project as
 
 test('every package that the source imports is in the image', () => {
   const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
-  const wanted = globSync(join(ROOT, 'src/**/*.ts')).flatMap(file => [...readFileSync(file, 'utf8').matchAll(/(?:from|import\(|resolve\()\s*'([^'.][^']*)'/g)]
+  const named = /(?:from|import\(|resolve\()\s*'([^'.][^']*)'/g
+  const wanted = globSync(join(ROOT, 'src/**/*.ts')).flatMap(file => [...readFileSync(file, 'utf8').matchAll(named)]
     .map(match => match[1]!).filter(name => !name.startsWith('node:') && !builtinModules.includes(name))
     .map(name => name.split('/').slice(0, name.startsWith('@') ? 2 : 1).join('/')))
   assert.deepEqual([...new Set(wanted)].filter(name => !Object.hasOwn(dependencies, name)), [])

@@ -10,7 +10,8 @@ import { aval, type Ended } from '../support/program.ts'
 import { startShopBroker } from '../support/shop-broker.ts'
 
 test('text is text, JSON is passed on as it was typed, to the last digit', () => {
-  assert.equal(callBody(['a=1', 'b:=1', 'c=', 'd=x=y', 'e:={"f":2.0}', 'n:=9007199254740993'], null), '{"arguments":{"a":"1","b":1,"c":"","d":"x=y","e":{"f":2.0},"n":9007199254740993}}')
+  const pairs = ['a=1', 'b:=1', 'c=', 'd=x=y', 'e:={"f":2.0}', 'n:=9007199254740993']
+  assert.equal(callBody(pairs, null), '{"arguments":{"a":"1","b":1,"c":"","d":"x=y","e":{"f":2.0},"n":9007199254740993}}')
   assert.equal(callBody([], 'because "x"'), '{"arguments":{},"reason":"because \\"x\\""}')
   assert.equal(callBody(['__proto__=x'], null), '{"arguments":{"__proto__":"x"}}')
 })
@@ -22,7 +23,8 @@ test('call prints the envelope and ends with 0 where it is ok, 1 where it is not
   assert.deepEqual([read.code, JSON.parse(read.stdout).result.name], [0, 'Ada Okafor'])
   const refused = await call('quote_order.v1', '--arg', 'customer_id=cus_1001', '--arg', 'quantity=2')
   assert.deepEqual([refused.code, JSON.parse(refused.stdout).error.code], [1, 'INVALID_ARGUMENTS'])
-  const order = ['place_order.v1', '--arg', 'customer_id=cus_1001', '--arg', 'sku=TEA-250', '--arg', 'quantity:=1', '--arg', 'max_total_minor:=2000', '--key', 'k-1', '--reason', 'the customer said so']
+  const args = ['customer_id=cus_1001', 'sku=TEA-250', 'quantity:=1', 'max_total_minor:=2000'].flatMap(pair => ['--arg', pair])
+  const order = ['place_order.v1', ...args, '--key', 'k-1', '--reason', 'the customer said so']
   on.shop.faults.arm({ kind: 'lose' }, { method: 'POST', path: '/orders' })
   const lost = await call(...order, '--wait', '20s')
   assert.deepEqual([lost.code, JSON.parse(lost.stdout).outcome], [0, 'completed'], 'it waited for the truth')
@@ -34,11 +36,13 @@ test('call prints the envelope and ends with 0 where it is ok, 1 where it is not
 test('an answer that is no envelope proves nothing and ends with 2', async t => {
   const server = createServer(socket => {
     socket.on('error', () => {})
-    socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 11\r\nconnection: close\r\n\r\n{"ok":true}'))
+    const head = ['HTTP/1.1 200 OK', 'content-type: application/json', 'content-length: 11', 'connection: close']
+    socket.once('data', () => socket.end([...head, '', '{"ok":true}'].join('\r\n')))
   }).listen(0, '127.0.0.1')
   t.after(() => server.close())
   await once(server, 'listening')
-  const { code, stdout, stderr } = await aval(t, ['call', 'a.v1', '--token', 'x', '--url', `http://127.0.0.1:${(server.address() as AddressInfo).port}`])
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const { code, stdout, stderr } = await aval(t, ['call', 'a.v1', '--token', 'x', '--url', url])
   assert.deepEqual([code, stdout], [2, ''])
   assert.match(stderr, /proves nothing/)
 })

@@ -68,25 +68,25 @@ test('an unknown command or flag ends with 2 and says which was probably meant',
 })
 
 test('words and values that are missing, too many or doubled end with 2', async () => {
-  for (const argv of [
-    ['call'], ['call', 'a.v1', 'b.v1', '--token', 'x'], ['call', 'a.v1', '--token'], ['call', 'a.v1', '--key', '--token', 'x'],
-    ['call', 'a.v1', '--token', 'x', '--token', 'y'], ['attempts', '--unknown=yes'], ['serve', 'now'], ['resolve'], ['runs', 'stop'], ['audit', 'verify'],
-    ['call', 'a.v1'], ['call', 'a.v1', '--token', 'x', '--token-file', 'y'], ['call', 'a.v1', '--token-file', '/there/is/nothing'],
-    ['call', 'a.v1', '--token', 'x', '--arg', 'noequals'], ['call', 'a.v1', '--token', 'x', '--arg', '=v'], ['call', 'a.v1', '--token', 'x', '--arg', 'a=1', '--arg', 'a=2'],
-    ['call', 'a.v1', '--token', 'x', '--arg', 'a:=nope'], ['call', 'a.v1', '--token', 'x', '--url', 'ftp://x'], ['call', 'a.v1', '--token', 'x', '--wait', 'long'],
-    ['schema', 'nothing'], ['resolve', 'att_1', '--outcome', 'done', '--note', 'x'], ['resolve', 'att_1', '--outcome', 'completed', '--note', ' '],
-    ['runs', 'stop', 'run-1', '--sub', 'a'], ['token', '--key-file', '/there/is/nothing', '--issuer', 'i', '--audience', 'a', '--sub', 's'], ['audit', 'verify', '/there/is/nothing'],
+  for (const line of [
+    'call', 'call a.v1 b.v1 --token x', 'call a.v1 --token', 'call a.v1 --key --token x', 'call a.v1 --token x --token y',
+    'call a.v1', 'call a.v1 --token x --token-file y', 'call a.v1 --token-file /there/is/nothing',
+    'call a.v1 --token x --arg noequals', 'call a.v1 --token x --arg =v', 'call a.v1 --token x --arg a=1 --arg a=2',
+    'call a.v1 --token x --arg a:=nope', 'call a.v1 --token x --url ftp://x', 'call a.v1 --token x --wait long',
+    'attempts --unknown=yes', 'serve now', 'resolve', 'resolve att_1 --outcome done --note x', 'resolve att_1 --outcome completed',
+    'runs stop', 'runs stop run-1 --sub a', 'audit verify', 'audit verify /there/is/nothing', 'schema', 'schema nothing',
+    'token', 'token --key-file /there/is/nothing --issuer i --audience a --sub s',
   ]) {
-    const { code, out, err } = await run(argv)
-    assert.deepEqual([code, out], [2, ''], argv.join(' '))
-    assert.notEqual(err, '', argv.join(' '))
+    const { code, out, err } = await run(line.split(' '))
+    assert.deepEqual([code, out], [2, ''], line)
+    assert.notEqual(err, '', line)
   }
 })
 
 test('a command for the broker of this machine says that there is none', async t => {
   const env = { AVAL_DATA: folder(t) }
-  for (const argv of [['reload'], ['attempts'], ['resolve', 'att_1', '--outcome', 'completed', '--note', 'seen'], ['runs', 'stop', 'r', '--sub', 's', '--issuer', 'i']]) {
-    const { code, out, err } = await run(argv, env)
+  for (const line of ['reload', 'attempts', 'resolve att_1 --outcome completed --note seen', 'runs stop r --sub s --issuer i']) {
+    const { code, out, err } = await run(line.split(' '), env)
     assert.deepEqual([code, out], [2, ''])
     assert.match(err, /No broker runs here/)
   }
@@ -122,15 +122,19 @@ test('token makes a key once and signs with it what it is told', async t => {
   const again = await run(['token', '--new-key', '--key-file', path])
   assert.equal(again.code, 2, 'a key is never overwritten')
   const env = { AVAL_ISSUER: 'https://issuer.example', AVAL_AUDIENCE: 'https://aval.example' }
-  const { code, out } = await run(['token', '--key-file', path, '--sub', 'agent-1', '--role', 'a', '--role', 'b', '--run', 'run-1', '--ttl', '15m', '--claim', 'customers:=["cus_1"]', '--claim', 'team=x'], env)
+  const line = `token --key-file ${path} --sub agent-1 --role a --role b --run run-1 --ttl 15m --claim customers:=["cus_1"] --claim team=x`
+  const { code, out } = await run(line.split(' '), env)
   assert.equal(code, 0)
   const claims = decodeJwt(out.trim())
-  assert.deepEqual([claims.iss, claims.aud, claims.sub, claims['roles'], claims['run_id'], claims['customers'], claims['team']], ['https://issuer.example', 'https://aval.example', 'agent-1', ['a', 'b'], 'run-1', ['cus_1'], 'x'])
+  const { iss, aud, sub, roles, run_id, customers, team } = claims
+  assert.deepEqual({ iss, aud, sub, roles, run_id, customers, team }, {
+    iss: 'https://issuer.example', aud: 'https://aval.example', sub: 'agent-1', roles: ['a', 'b'], run_id: 'run-1', customers: ['cus_1'], team: 'x',
+  })
   assert.equal(claims.exp! - claims.iat!, 900)
   const { keys } = JSON.parse(readFileSync(`${path}.jwks.json`, 'utf8'))
   assert.deepEqual([keys[0].kid, keys[0].d], [decodeProtectedHeader(out.trim()).kid, undefined])
-  for (const argv of [['--ttl', '25h'], ['--claim', 'sub=other'], ['--claim', 'x:=nope'], ['--claim', 'x=1', '--claim', 'x=2'], ['--ttl', '0s'], ['--tenant', '../x']]) {
-    assert.equal((await run(['token', '--key-file', path, '--sub', 'a', ...argv], env)).code, 2, argv.join(' '))
+  for (const wrong of ['--ttl 25h', '--claim sub=other', '--claim x:=nope', '--claim x=1 --claim x=2', '--ttl 0s', '--tenant ../x']) {
+    assert.equal((await run(['token', '--key-file', path, '--sub', 'a', ...wrong.split(' ')], env)).code, 2, wrong)
   }
 })
 

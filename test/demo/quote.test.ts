@@ -20,7 +20,9 @@ interface Refused {
 }
 
 const without = (name: keyof typeof GOOD): object => Object.fromEntries(Object.entries(GOOD).filter(([other]) => other !== name))
-const invalid = (name: string, args: object, field: string, rule: string): Refused => ({ name, args, status: 422, code: 'INVALID_ARGUMENTS', field, rule, asked: [] })
+const invalid = (name: string, args: object, field: string, rule: string): Refused =>
+  ({ name, args, status: 422, code: 'INVALID_ARGUMENTS', field, rule, asked: [] })
+const byFact = (name: string, args: object, status: number, code: string, asked: readonly string[]): Refused => ({ name, args, status, code, asked })
 
 const REFUSED: readonly Refused[] = [
   invalid('quantity "2", text', { ...GOOD, quantity: '2' }, '/quantity', 'type'),
@@ -30,9 +32,9 @@ const REFUSED: readonly Refused[] = [
   invalid('the impossible date 2026-02-30', { ...GOOD, delivery_date: '2026-02-30' }, '/delivery_date', 'format'),
   invalid('an invented total', { ...GOOD, total_minor: 1 }, '/total_minor', 'additionalProperties'),
   invalid('a missing field', without('delivery_date'), '/delivery_date', 'required'),
-  { name: 'quantity 4 with 3 in stock', args: { ...GOOD, sku: 'CUP-SET', quantity: 4 }, status: 422, code: 'OUT_OF_STOCK', asked: ['GET /customers/cus_1001', 'GET /products/CUP-SET'] },
-  { name: 'an unknown customer', args: { ...GOOD, customer_id: 'cus_9999' }, status: 404, code: 'UPSTREAM_NOT_FOUND', asked: ['GET /customers/cus_9999'] },
-  { name: 'an unknown product', args: { ...GOOD, sku: 'NO-SUCH' }, status: 404, code: 'UPSTREAM_NOT_FOUND', asked: ['GET /customers/cus_1001', 'GET /products/NO-SUCH'] },
+  byFact('quantity 4 with 3 in stock', { ...GOOD, sku: 'CUP-SET', quantity: 4 }, 422, 'OUT_OF_STOCK', [READS[0]!, 'GET /products/CUP-SET']),
+  byFact('an unknown customer', { ...GOOD, customer_id: 'cus_9999' }, 404, 'UPSTREAM_NOT_FOUND', ['GET /customers/cus_9999']),
+  byFact('an unknown product', { ...GOOD, sku: 'NO-SUCH' }, 404, 'UPSTREAM_NOT_FOUND', [READS[0]!, 'GET /products/NO-SUCH']),
 ]
 
 test('ten proposals of a quote are refused, by argument before the shop is asked at all, by fact before anything is written', async t => {
@@ -54,10 +56,12 @@ test('quantity 2 and 2.0 are admitted, and are the same call', async t => {
   const mark = on.shop.requests.length
   const whole = await on.call('quote_order.v1', GOOD)
   assert.deepEqual([whole.status, whole.envelope.outcome], [200, 'completed'])
-  assert.deepEqual(whole.envelope.result, { quote_id: on.shop.ledger[0]!.object, unit_price_minor: 1250, total_minor: 2500, currency: 'EUR', total: '25.00 EUR' })
+  const quote_id = on.shop.ledger[0]!.object
+  assert.deepEqual(whole.envelope.result, { quote_id, unit_price_minor: 1250, total_minor: 2500, currency: 'EUR', total: '25.00 EUR' })
   assert.deepEqual(on.requestsSince(mark), [...READS, 'POST /quotes'])
   const point = await on.call('quote_order.v1', JSON.stringify({ arguments: GOOD }).replace('"quantity":2', '"quantity":2.0'))
-  assert.deepEqual([point.status, point.envelope.outcome, point.envelope.duplicate, point.envelope.attempt_id], [200, 'completed', true, whole.envelope.attempt_id])
+  const { outcome, duplicate, attempt_id } = point.envelope
+  assert.deepEqual([point.status, outcome, duplicate, attempt_id], [200, 'completed', true, whole.envelope.attempt_id])
   assert.deepEqual(on.shop.ledger.map(({ effect }) => effect), ['quote.created'])
   assert.deepEqual(on.shop.requests.map(({ key }) => key), ['read', 'read', 'write'], 'what only reads goes out with the key that can only read')
 })

@@ -41,8 +41,9 @@ test('the copy for a shop on the spot differs in the place of the shop and of it
 function fieldsOf (schema: any, root: any, path: string): readonly string[] {
   const target = schema?.$ref === undefined ? schema : schema.$ref.slice(2).split('/').reduce((node: any, part: string) => node[part], root)
   const branches = [...(target?.oneOf ?? []), ...(target?.anyOf ?? []), ...(target?.allOf ?? [])].flatMap(branch => fieldsOf(branch, root, path))
-  const own = Object.entries<any>(target?.properties ?? {}).flatMap(([name, inner]) => [`${path}${name}`, ...fieldsOf(inner, root, `${path}${name}.`)])
-  const named = target?.additionalProperties?.properties ?? target?.additionalProperties?.$ref ? fieldsOf(target.additionalProperties, root, `${path}*.`) : []
+  const own = Object.entries<any>(target?.properties ?? {})
+    .flatMap(([name, inner]) => [`${path}${name}`, ...fieldsOf(inner, root, `${path}${name}.`)])
+  const named = typeof target?.additionalProperties === 'object' ? fieldsOf(target.additionalProperties, root, `${path}*.`) : []
   return [...own, ...named, ...branches, ...(target?.items === undefined ? [] : fieldsOf(target.items, root, path))]
 }
 
@@ -50,7 +51,10 @@ function fieldsOf (schema: any, root: any, path: string): readonly string[] {
 function usedBy (value: any, known: ReadonlySet<string>, path: string): readonly string[] {
   if (Array.isArray(value)) return value.flatMap(item => usedBy(item, known, path))
   if (typeof value !== 'object' || value === null) return []
-  return Object.entries(value).flatMap(([name, inner]) => known.has(`${path}${name}`) ? [`${path}${name}`, ...usedBy(inner, known, `${path}${name}.`)] : usedBy(inner, known, `${path}*.`))
+  return Object.entries(value).flatMap(([name, inner]) => {
+    const field = `${path}${name}`
+    return known.has(field) ? [field, ...usedBy(inner, known, `${field}.`)] : usedBy(inner, known, `${path}*.`)
+  })
 }
 
 test('together the sheets use every field of the format', () => {
@@ -76,9 +80,13 @@ test('each title and description tells a model what it is for, what it is not fo
     const words = sheet.description.trim().split(/\s+/)
     assert.ok(words.length >= 10 && words.length <= 200, `${name} has ${words.length} words`)
     assert.match(sheet.description, /^[A-Z][a-z]+s /, `${name} begins with what it does`)
-    for (const phrase of ['Use this when', 'Do not use this', 'Returns', 'answers']) assert.ok(sheet.description.includes(phrase), `${name} says "${phrase}"`)
+    for (const phrase of ['Use this when', 'Do not use this', 'Returns', 'answers']) {
+      assert.ok(sheet.description.includes(phrase), `${name} says "${phrase}"`)
+    }
     assert.ok(sheet.title.length <= 60, name)
-    for (const [argument, schema] of Object.entries<any>(sheet.input.properties)) assert.ok(schema.description?.length > 5, `${name} describes ${argument}`)
+    for (const [argument, schema] of Object.entries<any>(sheet.input.properties)) {
+      assert.ok(schema.description?.length > 5, `${name} describes ${argument}`)
+    }
   }
 })
 

@@ -32,7 +32,7 @@ async function ask (shop: Shop, method: string, path: string, body?: unknown, he
 
 const ADDRESS = { street: '1 New Road', city: 'Galway', postal_code: 'H91 E2R0', country: 'IE' }
 const ORDER = { customer_id: 'cus_1001', sku: 'TEA-250', quantity: 2, total_minor: 2500, currency: 'EUR' }
-const QUOTE = { customer_id: 'cus_1001', sku: 'TEA-250', quantity: 2, delivery_date: '2027-02-01', unit_price_minor: 1250, total_minor: 2500, currency: 'EUR' }
+const QUOTE = { ...ORDER, delivery_date: '2027-02-01', unit_price_minor: 1250 }
 
 test('every answer of every operation has the form that the document promises', async t => {
   const shop = await open(t)
@@ -70,7 +70,8 @@ test('every answer of every operation has the form that the document promises', 
 })
 
 test('the document is valid by the official schema of OpenAPI 3.1', () => {
-  const schema = JSON.parse(readFileSync(join(import.meta.dirname, '../../node_modules/@seriousme/openapi-schema-validator/schemas/v3.1/schema.json'), 'utf8'))
+  const official = '../../node_modules/@seriousme/openapi-schema-validator/schemas/v3.1/schema.json'
+  const schema = JSON.parse(readFileSync(join(import.meta.dirname, official), 'utf8'))
   const ajv = new Ajv2020({ strict: false, formats: { 'media-range': true } })
   formats.default(ajv)
   const validate = ajv.compile(schema)
@@ -88,7 +89,8 @@ test('only a key of the shop opens it, and the one for reading does not write', 
 
 test('a version that is not the one in force changes nothing, and a missing one is asked for', async t => {
   const shop = await open(t)
-  const change = (match?: string): Promise<Answer> => ask(shop, 'PATCH', '/customers/cus_1001', { shipping_address: ADDRESS }, match === undefined ? {} : { 'if-match': match })
+  const change = (match?: string): Promise<Answer> =>
+    ask(shop, 'PATCH', '/customers/cus_1001', { shipping_address: ADDRESS }, match === undefined ? {} : { 'if-match': match })
   assert.equal((await change()).status, 428)
   assert.equal((await change('"2"')).status, 412)
   assert.equal((await change('3')).status, 412, 'an entity tag is quoted')
@@ -124,15 +126,17 @@ test('what is out of stock cannot be ordered, and cancelling puts it back once',
 
 test('a note comes as JSON or as a form, once for a request id', async t => {
   const shop = await open(t)
-  const form = await ask(shop, 'POST', '/orders/ord_1001/notes?request_id=n', 'text=gate+code', { 'content-type': 'application/x-www-form-urlencoded' })
-  const json = await ask(shop, 'POST', '/orders/ord_1001/notes?request_id=n', { text: 'gate code' })
+  const path = '/orders/ord_1001/notes?request_id=n'
+  const form = await ask(shop, 'POST', path, 'text=gate+code', { 'content-type': 'application/x-www-form-urlencoded' })
+  const json = await ask(shop, 'POST', path, { text: 'gate code' })
   assert.deepEqual([form.body.text, json.body.id], ['gate code', form.body.id])
   assert.equal(shop.ledger.length, 1)
 })
 
 test('a deployment is accepted at once and done or failed later', async t => {
   const shop = await open(t)
-  const start = (id: string, revision: string): Promise<Answer> => ask(shop, 'POST', '/deployments', { request_id: id, environment: 'staging', revision })
+  const start = (request_id: string, revision: string): Promise<Answer> =>
+    ask(shop, 'POST', '/deployments', { request_id, environment: 'staging', revision })
   const [good, bad, again] = [await start('a', 'abcd'), await start('b', 'bad0'), await start('a', 'abcd')]
   assert.deepEqual([good.status, good.body.state, again.body.job_id], [202, 'queued', good.body.job_id])
   const stateOf = async (id: string): Promise<string> => (await ask(shop, 'GET', `/deployments/${id}`)).body.state
@@ -143,7 +147,10 @@ test('a deployment is accepted at once and done or failed later', async t => {
 
 test('a refund is never more than what the order cost', async t => {
   const shop = await open(t)
-  const refund = async (amount_minor: number, key: string): Promise<number> => (await ask(shop, 'POST', '/orders/ord_1001/refunds', { amount_minor }, { 'idempotency-key': key })).status
+  const refund = async (amount_minor: number, key: string): Promise<number> => {
+    const { status } = await ask(shop, 'POST', '/orders/ord_1001/refunds', { amount_minor }, { 'idempotency-key': key })
+    return status
+  }
   assert.deepEqual([await refund(2000, 'a'), await refund(501, 'b'), await refund(500, 'c'), await refund(1, 'd')], [201, 409, 201, 409])
 })
 

@@ -56,9 +56,10 @@ test('every line that it prints for pasting works, and Ctrl-C ends it without a 
 })
 
 test('the usual ports are taken where they are free, others where they are not', async t => {
-  const squatters = [8080, 9090].map(port => createServer().listen(port, '127.0.0.1').on('error', () => {}))
+  // Whoever else has them already serves as well.
+  const squatters = [8080, 9090].map(port => createServer().listen(port, '127.0.0.1'))
   t.after(() => squatters.forEach(squatter => squatter.close()))
-  await Promise.all(squatters.map(squatter => squatter.listening ? null : Promise.race([once(squatter, 'listening'), once(squatter, 'close'), new Promise(resolve => setTimeout(resolve, 200))])))
+  await Promise.allSettled(squatters.map(squatter => once(squatter, 'listening')))
   const { code, stdout } = await aval(t, ['demo', '--once', '--json'])
   assert.equal(code, 0)
   assert.ok(!/:(8080|9090)\b/.test(`${JSON.parse(stdout).agents} ${JSON.parse(stdout).operations}`))
@@ -95,7 +96,8 @@ test('the key of the tour is no key for serve', async t => {
     },
   })
   const [, url] = await served.says(/serves agents on (\S+),/)
-  const { code, stdout } = await aval(t, ['call', 'get_customer.v1', '--arg', 'customer_id=cus_1001', '--url', url!, '--token-file', `${folder}/token`, '--json'])
+  const line = `call get_customer.v1 --arg customer_id=cus_1001 --url ${url} --token-file ${folder}/token --json`
+  const { code, stdout } = await aval(t, line.split(' '))
   assert.equal(code, 1)
   assert.equal(JSON.parse(stdout).error.code, 'UNAUTHENTICATED')
 })

@@ -13,6 +13,11 @@ import { startBroker, type Broker } from '../../src/main.ts'
 const ISSUER = 'https://issuer.example'
 const AUDIENCE = 'https://aval.example'
 
+export interface Called {
+  readonly status: number
+  readonly envelope: Envelope
+}
+
 export interface ShopBroker {
   readonly shop: Shop
   readonly broker: Broker
@@ -22,7 +27,7 @@ export interface ShopBroker {
   readonly tokenFile: string
   mint (change?: Partial<TokenRequest>): Promise<string>
   /** `body` where it must go out as it stands, `2.0` and all; else the arguments. */
-  call (action: string, args: object | string, options?: { readonly key?: string, readonly token?: string }): Promise<{ readonly status: number, readonly envelope: Envelope }>
+  call (action: string, args: object | string, options?: { readonly key?: string, readonly token?: string }): Promise<Called>
   get (path: string, token?: string): Promise<{ readonly status: number, readonly body: any }>
   /** `method path` of what the shop has been asked since, without its base path and query. */
   requestsSince (mark: number): readonly string[]
@@ -72,9 +77,10 @@ export async function startShopBroker (t: TestContext, settings: { readonly [nam
     tokenFile,
     mint,
     async call (action, args, { key: idempotencyKey, token = standing } = {}) {
+      const keyed = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }
       const answer = await fetch(`${broker.agentsUrl}/v1/actions/${action}`, {
         method: 'POST',
-        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }) },
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...keyed },
         body: typeof args === 'string' ? args : JSON.stringify({ arguments: args }),
       })
       return { status: answer.status, envelope: await answer.json() as Envelope }

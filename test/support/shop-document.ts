@@ -17,7 +17,8 @@ export function openDocument (): ShopDocument {
   const ajv = new Ajv2020({ strict: false })
   formats.default(ajv)
   ajv.addSchema(document, 'shop')
-  const pointer = (...parts: readonly string[]): string => `shop#/${parts.map(part => part.replaceAll('~', '~0').replaceAll('/', '~1')).map(encodeURIComponent).join('/')}`
+  const escaped = (part: string): string => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))
+  const pointer = (...parts: readonly string[]): string => `shop#/${parts.map(escaped).join('/')}`
   return {
     operations: Object.entries<object>(document.paths).flatMap(([template, item]) =>
       Object.keys(item).filter(key => ['get', 'put', 'post', 'patch', 'delete'].includes(key)).map(method => `${method.toUpperCase()} ${template}`)),

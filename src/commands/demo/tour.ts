@@ -63,7 +63,7 @@ async function faultOf (run: () => Promise<void>): Promise<string | null> {
 }
 
 interface ListedAction {
-  readonly name: string
+  readonly action: string
   readonly effect: string
   readonly consent: string
 }
@@ -72,10 +72,10 @@ async function showCatalog (guide: Guide): Promise<void> {
   guide.tell.asked('GET /v1/actions')
   const { body } = await guide.client.ask('GET', '/v1/actions?limit=200')
   const { actions } = body as unknown as { readonly actions: readonly ListedAction[] }
-  for (const { name, effect, consent } of actions) {
-    guide.tell.said(`${name.padEnd(30)} ${effect.padEnd(20)} ${consent === 'none' ? '' : `consent: ${consent}`}`.trimEnd())
+  for (const { action, effect, consent } of actions) {
+    guide.tell.said(`${action.padEnd(30)} ${effect.padEnd(20)} ${consent === 'none' ? '' : `consent: ${consent}`}`.trimEnd())
   }
-  must(actions.some(({ name }) => name.startsWith('place_order')), 'place_order is not listed')
+  must(actions.some(({ action }) => action === 'place_order.v1'), 'place_order.v1 is not listed')
   guide.tell.passed(`${actions.length} actions, each a reviewed file in actions/shop/`)
 }
 
