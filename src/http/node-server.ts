@@ -6,6 +6,7 @@ import type { Socket } from 'node:net'
 import { Refusal } from '../errors.ts'
 import { refusalAnswer } from '../execution/answer.ts'
 import { BODY_BYTES_MAX } from './body.ts'
+import { newCorrelationId } from './correlation-id.ts'
 import { SECURITY_HEADERS } from './headers.ts'
 
 export interface Timeouts {
@@ -38,7 +39,7 @@ interface Exchanges {
 
 const exchangesOf = new WeakMap<Socket, Exchanges>()
 
-export function createNodeServer (handler: RequestListener, tls: Tls | null, timeouts: Timeouts, newCorrelationId: () => string): Server {
+export function createNodeServer (handler: RequestListener, tls: Tls | null, timeouts: Timeouts): Server {
   const options = {
     maxHeaderSize: 8_192,
     headersTimeout: timeouts.headersMs,
@@ -63,7 +64,7 @@ export function createNodeServer (handler: RequestListener, tls: Tls | null, tim
   // An expectation that we do not know is ignored, as that section allows.
   server.on('checkExpectation', onRequest)
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    answerBrokenRequest(error, socket, newCorrelationId(), timeouts.lingerMs)
+    answerBrokenRequest(error, socket, timeouts.lingerMs)
   })
   return server
 }
@@ -82,7 +83,7 @@ function noteExchange (request: IncomingMessage, response: ServerResponse): void
  * Answers bytes that are no HTTP request, or a request that did not arrive in time, and closes. Where an earlier request of the connection has no
  * answer yet, nothing is written: it would be taken for the answer to that one, and would say that nothing was dispatched by it.
  */
-function answerBrokenRequest (error: NodeJS.ErrnoException, socket: Socket, correlationId: string, lingerMs: number): void {
+function answerBrokenRequest (error: NodeJS.ErrnoException, socket: Socket, lingerMs: number): void {
   const exchanges = exchangesOf.get(socket)
   const itself = exchanges !== undefined && exchanges.open === 1 && !exchanges.request!.complete && !exchanges.response!.headersSent
   const idle = exchanges === undefined || (exchanges.open === 0 && exchanges.request!.complete)
@@ -90,6 +91,7 @@ function answerBrokenRequest (error: NodeJS.ErrnoException, socket: Socket, corr
     socket.destroy()
     return
   }
+  const correlationId = newCorrelationId()
   const body = JSON.stringify(refusalAnswer(Refusal.of('MALFORMED_REQUEST', { rule: 'http' }), correlationId, null).envelope)
   const headers = { ...SECURITY_HEADERS, 'aval-correlation-id': correlationId, 'content-type': 'application/json; charset=utf-8' }
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join('')

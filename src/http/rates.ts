@@ -13,10 +13,13 @@ export interface Rates {
 }
 
 export interface RateGate {
-  /** @throws Refusal RATE_LIMITED with the seconds to wait */
-  admit (address: string, authorization: string | undefined): Promise<void>
-  /** Tells how a route that asks for a token was answered. */
-  learn (authorization: string | undefined, status: number): void
+  /**
+   * @returns the token's key, for `learn`; null without a token
+   * @throws Refusal RATE_LIMITED with the seconds to wait
+   */
+  admit (address: string, authorization: string | undefined): Promise<string | null>
+  /** Tells how a route that verifies the token was answered. */
+  learn (token: string, status: number): void
 }
 
 const ACCEPTED_TOKENS_MAX = 10_000
@@ -29,13 +32,13 @@ export function openRateGate (rates: Rates): RateGate {
 
   return {
     async admit (address, authorization) {
-      const token = authorization === undefined ? null : digest(authorization)
+      // A digest, so that no token is kept, and long ones take no more room than short ones.
+      const token = authorization === undefined ? null : hash('sha256', authorization, 'base64')
       if (token === null || !accepted.has(token)) await spend(perAddress, network(address))
       if (token !== null) await spend(perToken, token)
+      return token
     },
-    learn (authorization, status) {
-      if (authorization === undefined) return
-      const token = digest(authorization)
+    learn (token, status) {
       if (status === 401) accepted.delete(token)
       if (status < 200 || status > 299 || accepted.has(token)) return
       accepted.add(token)
@@ -43,8 +46,6 @@ export function openRateGate (rates: Rates): RateGate {
     },
   }
 }
-
-const digest = (authorization: string): string => hash('sha256', authorization, 'base64')
 
 /** One subscriber of IPv6 has a /64 (RFC 6177), so a single address would count nobody. */
 function network (address: string): string {

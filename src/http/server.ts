@@ -1,8 +1,8 @@
 // What every listener has in common: the checks of a request before its route sees it, and the one envelope for whatever goes wrong. Routes are added
 // by agents/agents.ts and operations/operations.ts.
-import { randomBytes } from 'node:crypto'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, type RouteOptions } from 'fastify'
 import { Refusal } from '../errors.ts'
+import { newCorrelationId } from './correlation-id.ts'
 import { refusalOf, sendRefusal } from './envelope.ts'
 import { requireServedHost, requireSingleHeaders, SECURITY_HEADERS, STRICT_TRANSPORT } from './headers.ts'
 import { closeBehindAnswer, createNodeServer, hasBody, leavesBodyUnread, TIMEOUTS, type Timeouts, type Tls } from './node-server.ts'
@@ -25,6 +25,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The query, strictly read. */
     asked: ReadonlyMap<string, string>
+    /** Of the access token that came with it, verified or not; null without one. */
+    rateKey: string | null
   }
 }
 
@@ -53,9 +55,6 @@ export interface ListenerOptions {
 
 const CLOSE_GRACE_MS = 25_000
 
-/** 128 bits, made here and never taken from the client. */
-export const newCorrelationId = (): string => `cor_${randomBytes(16).toString('hex')}`
-
 /** A Fastify instance with every check in place and no route. Aborts `closing` when it begins to close. */
 export function buildListener (plane: Plane, options: ListenerOptions, closing: AbortController): FastifyInstance {
   const timeouts: Timeouts = { ...TIMEOUTS, ...options.timeouts }
@@ -66,7 +65,7 @@ export function buildListener (plane: Plane, options: ListenerOptions, closing: 
     return sendRefusal(reply, refusal)
   }
   const app = Fastify({
-    serverFactory: handler => createNodeServer(handler, options.tls, timeouts, newCorrelationId),
+    serverFactory: handler => createNodeServer(handler, options.tls, timeouts),
     trustProxy: options.trustProxy.length === 0 ? false : [...options.trustProxy],
     genReqId: newCorrelationId,
     requestIdHeader: false,
@@ -86,13 +85,16 @@ export function buildListener (plane: Plane, options: ListenerOptions, closing: 
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, payload, done) => { done(null, payload) })
   app.decorateRequest('asked')
+  app.decorateRequest('rateKey', null)
 
   const routes = recordRoutes(app, plane)
   addChecks(app, options, closing.signal)
-  app.addHook('onSend', async (request, reply) => {
-    if (!leavesBodyUnread(request.raw)) return
-    reply.header('connection', 'close')
-    closeBehindAnswer(request.raw, timeouts.lingerMs)
+  app.addHook('onSend', (request, reply, _payload, done) => {
+    if (leavesBodyUnread(request.raw)) {
+      reply.header('connection', 'close')
+      closeBehindAnswer(request.raw, timeouts.lingerMs)
+    }
+    done()
   })
   app.setErrorHandler(refuse)
   app.setNotFoundHandler((request, reply) => {
@@ -124,7 +126,7 @@ function addChecks (app: FastifyInstance, options: ListenerOptions, closing: Abo
       reply.header('connection', 'close')
       throw Refusal.of('SHUTTING_DOWN', { retryAfterSeconds: 1 })
     }
-    if (gate !== null) await gate.admit(request.ip, request.headers.authorization)
+    if (gate !== null) request.rateKey = await gate.admit(request.ip, request.headers.authorization)
     if (request.is404) return
     const { config } = request.routeOptions
     request.asked = readQuery(request.raw.url ?? '', config.parameters!)
@@ -133,8 +135,9 @@ function addChecks (app: FastifyInstance, options: ListenerOptions, closing: Abo
     }
   })
   if (gate === null) return
-  app.addHook('onResponse', async (request, reply) => {
-    if (request.routeOptions.config.auth === 'token') gate.learn(request.headers.authorization, reply.statusCode)
+  app.addHook('onResponse', (request, reply, done) => {
+    if (request.rateKey !== null && request.routeOptions.config.auth === 'token') gate.learn(request.rateKey, reply.statusCode)
+    done()
   })
 }
 
