@@ -22,7 +22,11 @@ export interface CheckedCredentials extends Credentials {
    * that tenant calls.
    */
   check (upstreams: Iterable<Upstream>): Promise<readonly string[]>
+  /** The text, or a sentence in its place where it holds any secret that is alive in this process: the last filter of the log. */
+  scrub (text: string): string
 }
+
+const SCRUBBED = '{"level":"error","msg":"a line that held a secret was left out"}'
 
 /** After a 401: whoever calls meanwhile is refused, so that a wrong key does not become a storm that locks the account. */
 export const REST_MS = 30_000
@@ -89,6 +93,15 @@ class SourcedCredentials implements CheckedCredentials {
     if (read !== null) this.#collect(read, tenant, needles)
     if (write !== null && !sameWay(read, write)) this.#collect(write, tenant, needles)
     return holdsAny(bytes, needles)
+  }
+
+  scrub (text: string): string {
+    for (const source of this.#sources.values()) {
+      for (const secret of source.live()) {
+        if (holdsAny(text, this.#anyNeedlesOf(secret))) return SCRUBBED
+      }
+    }
+    return text
   }
 
   async check (upstreams: Iterable<Upstream>): Promise<readonly string[]> {
@@ -160,6 +173,16 @@ class SourcedCredentials implements CheckedCredentials {
       byWay.set(way, needles)
     }
     return needles
+  }
+
+  /** In whatever way it is sent. */
+  #anyNeedlesOf (secret: Secret): readonly string[] {
+    let byWay = this.#needles.get(secret)
+    if (byWay === undefined) {
+      byWay = new Map([[ALONE, needlesOf(secret.reveal(), null)]])
+      this.#needles.set(secret, byWay)
+    }
+    return byWay.size === 1 ? byWay.values().next().value! : [...byWay.values()].flat()
   }
 
   /** undefined: nothing of it was ever read here, so nothing of it was ever sent. */
