@@ -1,6 +1,7 @@
 // What only Redis can do to the store: lose a reply, forget scripts, die and come back, be set up so that it forgets.
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test, type TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { openRedis } from '../../src/store/redis.ts'
 import { StateRefused, StateUnavailable, type Store } from '../../src/store/store.ts'
 import { startRedis, type RedisServer } from '../support/redis.ts'
@@ -118,12 +119,12 @@ test('connections that are reset again and again lose nothing and double nothing
   let stopped = false
   const nemesis = (async () => {
     while (!stopped) {
-      await new Promise(resolve => setTimeout(resolve, 60))
+      await sleep(250)
       proxy.reset()
     }
   })()
   const ends = await Promise.all(Array.from({ length: 40 }, async (_, index) => {
-    await new Promise(resolve => setTimeout(resolve, index * 20))
+    await sleep(index * 40)
     const record = draft({ target: `c${index}` })
     const persist = async <T>(ask: () => Promise<T>): Promise<T> => {
       for (;;) {
@@ -131,6 +132,7 @@ test('connections that are reset again and again lose nothing and double nothing
           return await ask()
         } catch (error) {
           assert.ok(error instanceof StateUnavailable, String(error))
+          await sleep(10)
         }
       }
     }

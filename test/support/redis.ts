@@ -81,7 +81,7 @@ async function launch (settings: readonly string[], port: number): Promise<Child
   while (performance.now() < endsAtMs) {
     if (failed !== null) throw new Error('redis-server is not installed; on Debian: apt-get install -y redis-server', { cause: failed })
     if (child.exitCode !== null) throw new Error(`redis-server ended at once:\n${told}`)
-    if (await ask(port, ['PING']).then(reply => reply.startsWith('+PONG'), () => false)) return child
+    if (await ask(port, ['PING']).then(reply => /^(\+PONG|-NOAUTH)/.test(reply), () => false)) return child
     await sleep(20)
   }
   await end(child)
