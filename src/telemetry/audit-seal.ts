@@ -21,8 +21,8 @@ export interface FoundChain {
   readonly remember: () => Promise<void>
 }
 
-const SEGMENT = /^([0-9]{8}T[0-9]{6}Z-[0-9a-f]{16})\.([0-9]{6})\.jsonl$/
-const CHECKPOINTS = /^([0-9]{8}T[0-9]{6}Z-[0-9a-f]{16})\.checkpoints$/
+const SEGMENT = /^([0-9]{8}T[0-9]{9}Z-[0-9a-f]{16})\.([0-9]{6})\.jsonl$/
+const CHECKPOINTS = /^([0-9]{8}T[0-9]{9}Z-[0-9a-f]{16})\.checkpoints$/
 
 /** The writers of a folder, by name, which is by time of start. */
 export async function listWriters (folder: string): Promise<readonly Segments[]> {

@@ -78,7 +78,7 @@ export async function openAudit (options: AuditOptions): Promise<Audit> {
 }
 
 /** When it started, and what no other process has. */
-const writerName = (nowMs: number): string => `${new Date(nowMs).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z-${randomBytes(8).toString('hex')}`
+const writerName = (nowMs: number): string => `${new Date(nowMs).toISOString().replaceAll(/[-:.]/g, '')}-${randomBytes(8).toString('hex')}`
 
 class ChainedAudit implements Audit {
   readonly writer: string

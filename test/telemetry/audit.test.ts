@@ -393,7 +393,7 @@ describe('a process that was killed', () => {
       const folder = await auditFolder(t)
       const first = await opened(t, folder)
       await first.close()
-      const writer = '20261129T000000Z-0123456789abcdef'
+      const writer = '20261129T000000000Z-0123456789abcdef'
       await writeFile(join(folder, `${writer}.000001.jsonl`), left, { mode: 0o600 })
       const audit = await opened(t, folder)
       await audit.close()
