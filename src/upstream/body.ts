@@ -4,6 +4,7 @@
 // carries base64 (`format: byte` or `base64`, `contentEncoding`): there the text goes out as it is.
 import { createHash } from 'node:crypto'
 import type { Json } from '../catalog/catalog.ts'
+import { bodyKind, supportsMediaType } from '../catalog/openapi/media-type.ts'
 import type { BodyDefinition, Encoding, JsonSchema, Operation } from '../catalog/openapi/operation.ts'
 import { escapeReserved, escapeStrict } from './escape.ts'
 import { expand } from './style.ts'
@@ -14,24 +15,11 @@ export interface Body {
   readonly bytes: Buffer
 }
 
-type Kind = 'json' | 'form' | 'multipart' | 'text' | 'octets'
-
-function kindOf (mediaType: string): Kind | undefined {
-  if (mediaType === 'application/json' || /^[^/]+\/[^/]+\+json$/.test(mediaType)) return 'json'
-  if (mediaType === 'application/x-www-form-urlencoded') return 'form'
-  if (mediaType === 'multipart/form-data') return 'multipart'
-  if (/^text\/[^*]+$/.test(mediaType)) return 'text'
-  return /^(?:application\/(?:octet-stream|pdf|zip|gzip)|(?:image|audio|video)\/[^*]+)$/.test(mediaType) ? 'octets' : undefined
-}
-
-/** Whether a body of this media type can be sent. @param mediaType without parameters, in lower case */
-export const supportsMediaType = (mediaType: string): boolean => kindOf(mediaType) !== undefined
-
 /** The definition of the body that a request names; without a name the only one, the first JSON one, the first that can be sent. */
 export function bodyOf (operation: Operation, mediaType: string | null): BodyDefinition | undefined {
   if (mediaType !== null) return operation.bodies.get(mediaType)
   const all = [...operation.bodies.values()]
-  return all.find(body => kindOf(body.mediaType) === 'json') ?? all.find(body => supportsMediaType(body.mediaType))
+  return all.find(body => bodyKind(body.mediaType) === 'json') ?? all.find(body => supportsMediaType(body.mediaType))
 }
 
 type Fields = { readonly [key: string]: Json }
@@ -80,7 +68,7 @@ function concrete (contentType: string): string {
 /** A property of a form that no Encoding Object gives a style: by its content type (OpenAPI 3.1.1 §4.8.15.1.1). */
 function contentText (value: Json, encoding: Encoding | undefined, internal: string): string {
   const type = encoding?.contentType === undefined || encoding.contentType === null ? undefined : concrete(encoding.contentType).toLowerCase()
-  const json = type === undefined ? typeof value === 'object' && value !== null : kindOf(type) === 'json'
+  const json = type === undefined ? typeof value === 'object' && value !== null : bodyKind(type) === 'json'
   return json ? jsonText(value, internal) : scalarText(value, internal)
 }
 
@@ -122,7 +110,7 @@ function partOf (name: string, value: Json, schema: { readonly [keyword: string]
     ? typeof media === 'string' ? media : undefined
     : concrete(encoding.contentType)
   if (declared !== undefined && /[^\x20-\x7e]/.test(declared)) throw refuse('media_type', 'The content type of a part cannot be sent.', internal)
-  const kind = declared === undefined ? undefined : kindOf((declared.split(';', 1)[0] ?? '').trim().toLowerCase())
+  const kind = declared === undefined ? undefined : bodyKind((declared.split(';', 1)[0] ?? '').trim().toLowerCase())
   const binary = schema['format'] === 'binary' || (declared !== undefined && kind !== 'json' && kind !== 'text')
   const head = `content-disposition: form-data; name="${partName(name)}"`
   if (binary) {
@@ -171,7 +159,7 @@ function multipart (parts: readonly Part[]): Body {
 /** @throws Refusal where the value cannot be sent as this media type */
 export function writeBody (definition: BodyDefinition, value: Json, internal: string): Body {
   const { mediaType } = definition
-  switch (kindOf(mediaType)) {
+  switch (bodyKind(mediaType)) {
     case 'json': return { contentType: mediaType, bytes: Buffer.from(jsonText(value, internal)) }
     case 'form': return { contentType: mediaType, bytes: Buffer.from(formText(definition, value, internal)) }
     case 'multipart': return multipart(partsOf(definition, value, internal))

@@ -10,4 +10,4 @@ export const escapeStrict = (text: string): string => encodeURIComponent(text).r
  * that a URL parser rewrites.
  */
 export const escapeReserved = (text: string): string =>
-  escapeStrict(text).replace(/%(?:3A|2F|3F|40|21|24|28|29|2A|3B)/g, encoded => decodeURIComponent(encoded))
+  escapeStrict(text).replace(/%(?:3A|2F|3F|40|21|24|28|29|2A|2C|3B)/g, encoded => decodeURIComponent(encoded))

@@ -1,22 +1,15 @@
 // The exact request but for the credential: values placed by name become the text of path, query, headers and cookies, and the bytes of the body.
 // Nothing is pasted: every value is escaped for its place, and one that would change what is addressed is refused.
 import type { Json, JsonObject, PlacedRequest, Upstream } from '../catalog/catalog.ts'
-import type { Operation, Parameter } from '../catalog/openapi/operation.ts'
-import { bodyOf, supportsMediaType, writeBody } from './body.ts'
+import { isHeaderName, isReservedHeader } from '../catalog/header-names.ts'
+import type { Operation, Parameter, ParameterPlace } from '../catalog/openapi/operation.ts'
+import { bodyOf, writeBody } from './body.ts'
 import type { Body } from './body.ts'
 import { escapeReserved, escapeStrict } from './escape.ts'
 import { expand, joined } from './style.ts'
 import type { Item, Writing } from './style.ts'
 import { jsonText, refuse, scalarText } from './text.ts'
 import type { WireRequest } from './wire.ts'
-
-export { supportsMediaType }
-
-/** Headers that no sheet and no argument sets: of the connection (RFC 9110 §7.6.1), of the framing, of authentication, and those written here. */
-export const RESERVED_HEADERS: ReadonlySet<string> = new Set([
-  'connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'expect', 'host', 'content-length',
-  'content-type', 'content-encoding', 'accept-encoding', 'cookie', 'authorization', 'proxy-authorization', 'proxy-authenticate',
-])
 
 /** What of an operation is the same for every request. */
 interface Plan {
@@ -90,15 +83,30 @@ const undeclared = (name: string, place: 'query' | 'header' | 'cookie'): Paramet
   mediaType: null, schema: true,
 })
 
-/** Names that a credential is sent under, in lower case. */
-function credentialNames (upstream: Upstream, place: 'query' | 'header' | 'cookie'): readonly string[] {
-  return [upstream.credentials.read, upstream.credentials.write].flatMap(credential =>
-    credential?.scheme.kind === 'apiKey' && credential.scheme.in === place ? [credential.scheme.name.toLowerCase()] : [])
+/** What of an upstream is the same for every request. */
+interface Address {
+  readonly origin: string
+  readonly slashes: number
+  /** Names that a credential is sent under, in lower case. */
+  readonly credentials: { readonly [place in Exclude<ParameterPlace, 'path'>]: ReadonlySet<string> }
+}
+
+const addresses = new WeakMap<Upstream, Address>()
+
+function addressOf (upstream: Upstream): Address {
+  const known = addresses.get(upstream)
+  if (known !== undefined) return known
+  const names = (place: ParameterPlace): ReadonlySet<string> => new Set([upstream.credentials.read, upstream.credentials.write].flatMap(credential =>
+    credential?.scheme.kind === 'apiKey' && credential.scheme.in === place ? [credential.scheme.name.toLowerCase()] : []))
+  const credentials = { query: names('query'), header: names('header'), cookie: names('cookie') }
+  const address = { origin: new URL(upstream.origin).origin, slashes: slashesIn(upstream.basePath), credentials }
+  addresses.set(upstream, address)
+  return address
 }
 
 /** `name=value` texts of a query or of cookies. An object that is spread over names must not reach a name that is not its own. */
 function pairsOf (upstream: Upstream, operation: Operation, place: 'query' | 'cookie', declared: ReadonlyMap<string, Parameter>, values: JsonObject): readonly string[] {
-  const reserved = credentialNames(upstream, place)
+  const reserved = addressOf(upstream).credentials[place]
   const taken = new Set<string>()
   const pairs: string[] = []
   for (const [name, value] of Object.entries(values)) {
@@ -109,7 +117,7 @@ function pairsOf (upstream: Upstream, operation: Operation, place: 'query' | 'co
     for (const item of itemsOf(parameter, value, { escape, internal })) {
       const written = item.name ?? name
       const foreign = written !== name && (Object.hasOwn(values, written) || declared.has(written))
-      if (taken.has(written) || foreign || reserved.includes(written.toLowerCase())) {
+      if (taken.has(written) || foreign || reserved.has(written.toLowerCase())) {
         throw refuse('name', 'A value would be sent under a name that is not its own.', internal)
       }
       own.add(written)
@@ -147,12 +155,11 @@ function headerValue (parameter: Parameter, value: Json, internal: string): stri
 function headersOf (upstream: Upstream, operation: Operation, plan: Plan, values: JsonObject): { [name: string]: string } {
   const headers: { [name: string]: string } = { accept: 'application/json', ...upstream.headers }
   const seen = new Set<string>()
-  const reserved = credentialNames(upstream, 'header')
+  const reserved = addressOf(upstream).credentials.header
   for (const [written, value] of Object.entries(values)) {
     const name = written.toLowerCase()
     const internal = `header parameter ${written} of ${operation.id}`
-    // RFC 9110 §5.6.2, token
-    if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name) || RESERVED_HEADERS.has(name) || reserved.includes(name) || seen.has(name) || name === '__proto__') {
+    if (!isHeaderName(name) || isReservedHeader(name) || reserved.has(name) || seen.has(name) || name === '__proto__') {
       throw refuse('header', 'A header of this name cannot be set.', internal)
     }
     seen.add(name)
@@ -163,17 +170,14 @@ function headersOf (upstream: Upstream, operation: Operation, plan: Plan, values
 }
 
 /** What the document requires must be there, unless it is the credential or stands in every request. */
-function requireAll (upstream: Upstream, operation: Operation, placed: PlacedRequest): void {
-  const given = {
-    query: new Set([...Object.keys(placed.query), ...credentialNames(upstream, 'query')]),
-    cookie: new Set([...Object.keys(placed.cookies), ...credentialNames(upstream, 'cookie')]),
-    header: new Set([...Object.keys(placed.headers).map(name => name.toLowerCase()), ...Object.keys(upstream.headers), ...credentialNames(upstream, 'header')]),
-  }
+function requireAll (upstream: Upstream, operation: Operation, placed: PlacedRequest, headers: { readonly [name: string]: string }): void {
+  const { credentials } = addressOf(upstream)
   for (const parameter of operation.parameters) {
     if (!parameter.required || parameter.in === 'path') continue
-    const name = parameter.in === 'header' ? parameter.name.toLowerCase() : parameter.name
-    if (!given[parameter.in].has(name) && !credentialNames(upstream, parameter.in).includes(name.toLowerCase())) {
-      throw refuse('required', 'A value that the upstream requires is missing.', `${parameter.in} parameter ${parameter.name} of ${operation.id}`)
+    const { in: place, name } = parameter
+    const given = place === 'query' ? Object.hasOwn(placed.query, name) : place === 'cookie' ? Object.hasOwn(placed.cookies, name) : Object.hasOwn(headers, name.toLowerCase())
+    if (!given && !credentials[place].has(name.toLowerCase())) {
+      throw refuse('required', 'A value that the upstream requires is missing.', `${place} parameter ${name} of ${operation.id}`)
     }
   }
 }
@@ -193,10 +197,11 @@ function buildBody ({ operation, body, mediaType }: PlacedRequest): Body | null 
 function proveAddress (upstream: Upstream, operation: Operation, plan: Plan, path: string, query: string): void {
   const internal = `address of ${operation.id}`
   const text = query === '' ? path : `${path}?${query}`
-  const url = URL.canParse(text, upstream.origin) ? new URL(text, upstream.origin) : undefined
-  const same = url !== undefined && url.origin === upstream.origin.toLowerCase() && url.pathname === path && url.hash === '' &&
+  const { origin, slashes } = addressOf(upstream)
+  const url = URL.parse(text, origin)
+  const same = url !== null && url.origin === origin && url.pathname === path && url.hash === '' &&
     url.search === (query === '' ? '' : `?${query}`)
-  if (!same || /[{}]/.test(text) || slashesIn(path) !== slashesIn(upstream.basePath) + plan.slashes) {
+  if (!same || /[{}]/.test(text) || slashesIn(path) !== slashes + plan.slashes) {
     throw refuse('path', 'The values would change what is addressed.', internal)
   }
 }
@@ -212,7 +217,7 @@ export function buildRequest (upstream: Upstream, placed: PlacedRequest): WireRe
   const query = pairsOf(upstream, operation, 'query', plan.query, placed.query).join('&')
   const cookies = pairsOf(upstream, operation, 'cookie', plan.cookie, placed.cookies).join('; ')
   const headers = headersOf(upstream, operation, plan, placed.headers)
-  requireAll(upstream, operation, placed)
+  requireAll(upstream, operation, placed, headers)
   proveAddress(upstream, operation, plan, path, query)
   const body = buildBody(placed)
   if (cookies !== '') headers['cookie'] = cookies

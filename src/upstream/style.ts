@@ -104,7 +104,11 @@ export function expand (parameter: Styled, value: Json, writing: Writing): reado
   if (style === 'deepObject' || style === 'brackets') return bracketed(name, value, style === 'brackets', true, writing)
   const rule = ROWS[style]
   const own = rule.named ? name : null
-  const write = (item: Json, list: boolean): string => escape(checkedText(item, rule, list, writing, style))
+  const write = (item: Json, list: boolean): string => {
+    const text = escape(checkedText(item, rule, list, writing, style))
+    // Only `allowReserved` leaves a comma as it is; between commas even that must not.
+    return list && !explode && style === 'form' ? text.replaceAll(',', '%2C') : text
+  }
   if (Array.isArray(value)) {
     const texts = itemsOf(value as readonly Json[], internal).map(item => write(item, true))
     return explode ? texts.map(text => ({ name: own, text })) : [{ name: own, text: texts.join(rule.within) }]
