@@ -2,6 +2,7 @@
 // name is what was known before it.
 import { createHash } from 'node:crypto'
 import canonicalize from 'canonicalize'
+import { ERRORS } from '../errors.ts'
 import { checkConsequences } from './consequence.ts'
 import {
   ExpressionFault, type Action, type Bindings, type Check, type Json, type JsonObject, type Lookup, type ProposalTemplate, type Read, type ScopeRule, type Target,
@@ -49,7 +50,7 @@ export function compileAction (input: CompileInput): Action | null {
   checkConsequences(input.sheet, input.report)
   const inputUsable = checkSchema(input.sheet.input, '/input', 'input', input.report)
   const compiling = new SheetCompiler(input)
-  const action = compiling.compile(inputUsable)
+  const action = compiling.compile(inputUsable, before)
   return input.report.count > before ? null : action
 }
 
@@ -72,7 +73,7 @@ class SheetCompiler {
     this.#messages = messagesOf(input.sheet)
   }
 
-  compile (inputUsable: boolean): Action | null {
+  compile (inputUsable: boolean, faultsBefore: number): Action | null {
     const sheet = this.#sheet
     const operation = this.#operation(sheet.operation, '/operation')
     const scope = this.#scope()
@@ -84,11 +85,15 @@ class SheetCompiler {
     const serialize = sheet.limits?.serialize === undefined ? null : this.#text(sheet.limits.serialize, '/limits/serialize')
     const request = operation === null ? null : this.#request(sheet.request ?? {}, operation)
     const finish = this.#finish()
-    const outcome = operation === null || request === null ? null : this.#outcome(operation, request, finish)
+    const outcome = operation === null ? null : this.#outcome(operation, finish)
     const view = operation === null || finish === null ? null : this.#view(operation, finish)
     const checker = inputUsable ? this.#input() : null
-    if (inputUsable) findUnused(sheet.input, usesOfArguments(this.#expressions), this.#report)
     this.#examples(checker, finish)
+    // What rests on all expressions can be judged only where all could be read.
+    if (this.#report.count === faultsBefore && request !== null) {
+      findUnused(sheet.input, usesOfArguments(this.#expressions), this.#report)
+      if (outcome?.compiled != null) this.#absence(outcome.compiled, request)
+    }
     if (request === null || outcome === null || checker === null) return null
     return Object.freeze({
       ...this.#described(),
@@ -196,17 +201,19 @@ class SheetCompiler {
     return (this.#sheet.checks ?? []).flatMap((check, index) => {
       const at = `/checks/${index}`
       const condition = compileConditionAt(check.require, `${at}/require`, variables, this.#report)
-      if ((check.error === undefined) === (check.outcome === undefined)) {
-        this.#report.faultAtKey(at, 'check-without-end', 'a check has either error or outcome')
+      if (check.error !== undefined && check.outcome !== undefined) this.#report.faultAtKey(`${at}/outcome`, 'check-two-ends', 'a check has error or outcome, not both')
+      if (check.error === undefined && (check.message !== undefined || check.retryable !== undefined)) {
+        this.#report.faultAtKey(at, 'check-two-ends', 'message and retryable belong to an error')
       }
-      if (check.outcome !== undefined && (check.message !== undefined || check.retryable !== undefined)) this.#report.faultAtKey(at, 'check-without-end', 'message and retryable belong to error')
       if (check.outcome !== undefined && !this.#write) this.#report.fault(`${at}/outcome`, 'outcome-not-for-observation', 'an observation has no desired state')
       if (check.error !== undefined) checkCode(check.error, `${at}/error`, CHECK_CODES, this.#messages, this.#report)
       if (condition === null) return []
       this.#expressions.push(condition.expression)
-      const otherwise: Check['otherwise'] = check.outcome !== undefined || check.error === undefined
-        ? { kind: 'settle', outcome: 'already_in_desired_state' }
-        : { kind: 'refuse', code: check.error, message: check.message ?? this.#messages.get(check.error) ?? OUT_OF_SCOPE_MESSAGE, retryable: check.retryable ?? false }
+      // A rule with neither is about whose object it is, which only a read could tell.
+      const code = check.error ?? 'OUT_OF_SCOPE'
+      const otherwise: Check['otherwise'] = check.outcome !== undefined
+        ? { kind: 'settle', outcome: check.outcome }
+        : { kind: 'refuse', code, message: check.message ?? this.#messages.get(code) ?? ERRORS.OUT_OF_SCOPE.message, retryable: check.retryable ?? false }
       return [Object.freeze({ text: check.require, holds: (bindings: Bindings) => condition.holds(bindings), otherwise: Object.freeze(otherwise) })]
     })
   }
@@ -272,19 +279,19 @@ class SheetCompiler {
     return compileView(freezeDeep(schema), template, finish, sizeBytes(maxBytes ?? DEFAULT_MAX_BYTES))
   }
 
-  #outcome (operation: Operation, request: CompiledRequest, finish: Finish | null): { readonly judge: Action['judge'], readonly lookup: Lookup | null } {
+  #outcome (operation: Operation, finish: Finish | null): { readonly judge: Action['judge'], readonly lookup: Lookup | null, readonly compiled: CompiledLookup | null } {
     const sheet = this.#sheet
     const declared = isLookup(sheet.lookup) ? sheet.lookup : null
     const context: RuleContext = { write: this.#write, resolvable: declared !== null, messages: this.#messages, hasResult: sheet.result !== undefined }
     const rules = compileRules(sheet.outcomes ?? [], '/outcomes', this.#known.answered(operation, 'any'), context, this.#report)
     this.#expressions.push(...expressionsOf(rules))
     const base = { write: this.#write, harmless: sheet.retry === 'same_key' || sheet.retry === 'natural', resolvable: declared !== null, messages: this.#messages, finish: finishOrNull(finish) }
-    const compiled = declared === null ? null : this.#lookup(declared, request, context, { ...base, ownId: true })
+    const compiled = declared === null ? null : this.#lookup(declared, context, { ...base, ownId: true })
     const judging: Judging = { ...base, ownId: compiled?.lookup.ownId ?? false }
-    return { judge: bindings => judgeAnswer(rules, bindings, judging), lookup: compiled?.lookup ?? null }
+    return { judge: bindings => judgeAnswer(rules, bindings, judging), lookup: compiled?.lookup ?? null, compiled }
   }
 
-  #lookup (sheet: Exclude<Sheet['lookup'], 'none' | undefined>, request: CompiledRequest, context: RuleContext, judging: Judging): CompiledLookup | null {
+  #lookup (sheet: Exclude<Sheet['lookup'], 'none' | undefined>, context: RuleContext, judging: Judging): CompiledLookup | null {
     const operation = this.#operation(sheet.operation, '/lookup/operation')
     if (operation === null) return null
     if (!isReading(operation.method)) this.#report.fault('/lookup/operation', 'read-not-safe', `${operation.method} may change something; a look-up is GET or HEAD`)
@@ -293,9 +300,12 @@ class SheetCompiler {
     const compiled = compileLookup(sheet, asked, operation, this.#known, context, judging, this.#report)
     if (compiled === null) return null
     this.#expressions.push(...compiled.expressions)
+    return compiled
+  }
+
+  #absence (compiled: CompiledLookup, request: CompiledRequest): void {
     const referenced = (this.#sheet.outcomes ?? []).some(rule => rule.reference !== undefined)
     checkAbsence(compiled, request, this.#sheet.retry === 'natural', guards(request.expressions), referenced, this.#report)
-    return compiled
   }
 
   #input (): ReturnType<SchemaCompiler['compile']> | null {
@@ -357,7 +367,6 @@ class SheetCompiler {
 }
 
 const CHECK_CODES = new Set(['OUT_OF_SCOPE'])
-const OUT_OF_SCOPE_MESSAGE = 'This caller may not act on this object.'
 
 export const actionId = (sheet: { readonly action: string, readonly version: number }): string => `${sheet.action}.v${sheet.version}`
 

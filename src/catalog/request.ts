@@ -120,7 +120,7 @@ function compileBody (parts: PartsSheet, at: string, operation: Operation, varia
   }
   const template = compileTemplate(parts.body, pointer, variables, report)
   if (template === null) return null
-  refuseRawBody(template, pointer, report)
+  if (isRawBody(template, pointer, report)) return null
   if (operation.bodyRequired && template.optional) report.fault(pointer, 'body-missing', `${operation.id} needs a body, and this may be absent`)
   if (definition !== undefined) compareWith(template.shape, shapeOfSchema(definition.schema), pointer, isJson(definition.mediaType), report)
   return template
@@ -142,11 +142,13 @@ function chooseBody (parts: PartsSheet, at: string, operation: Operation, report
 }
 
 /** The agent's own text, or all that it sent, is not a body that anybody has read. */
-function refuseRawBody (template: Template, pointer: string, report: Reporter): void {
+function isRawBody (template: Template, pointer: string, report: Reporter): boolean {
   const path = template.lone?.path
-  if (path?.[0] !== 'args') return
-  if (path.length === 1) report.fault(pointer, 'input-is-raw-body', 'the body must be written out, field by field')
-  else if (alternatives(template.shape).some(shape => shape.kind === 'string')) report.fault(pointer, 'input-is-raw-body', 'an agent must not write a whole body as text')
+  if (path?.[0] !== 'args') return false
+  const all = path.length === 1
+  if (!all && !alternatives(template.shape).some(shape => shape.kind === 'string')) return false
+  report.fault(pointer, 'input-is-raw-body', all ? 'the body must be written out, field by field' : 'an agent must not write a whole body as text')
+  return true
 }
 
 /** Faults where what is given cannot be what is wanted, whatever the values. */

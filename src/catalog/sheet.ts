@@ -153,7 +153,7 @@ export const SHEET_SCHEMA: JsonSchema = {
       maxItems: 50,
       items: closed('A rule.', ['require'], {
         require: expression('What must hold.'),
-        error: { description: 'The code where it does not: one of this sheet, or OUT_OF_SCOPE.', type: 'string', pattern: CODE_PATTERN },
+        error: { description: 'The code where it does not: one of this sheet; OUT_OF_SCOPE where none is given.', type: 'string', pattern: CODE_PATTERN },
         message: text('What the agent is told; written out.', 500),
         retryable: flag('Whether the same call may be made again.'),
         outcome: { description: 'Instead of an error: nothing needs to be sent.', const: 'already_in_desired_state' },
