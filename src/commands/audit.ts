@@ -3,6 +3,8 @@ import type { AuditFinding, AuditReport } from '../telemetry/verify-audit.ts'
 
 export { AuditUnreadable, verifyAudit, type AuditFinding, type AuditReport } from '../telemetry/verify-audit.ts'
 
+const TRUST_WARNING = 'The public key came from the folder itself, so whoever can write there can sign. Give --pubkey with a copy kept elsewhere.'
+
 /** 0: every row is as it was written and every write has an end. 1: there are findings. */
 export function auditExitCode (report: AuditReport): 0 | 1 {
   return report.findings.length === 0 ? 0 : 1
@@ -18,13 +20,14 @@ export function describeAudit (report: AuditReport): readonly string[] {
     findings.length === 0
       ? `ok: ${count(rows, 'row')} in ${count(writers.length, 'chain')}`
       : `${count(findings.length, 'finding')} in ${count(rows, 'row')} of ${count(writers.length, 'chain')}`,
-    ...(report.trust === 'key' ? [] : ['The public key was taken from the folder itself: whoever can write there can sign. Give --pubkey with a copy kept elsewhere.']),
+    ...(report.trust === 'key' ? [] : [TRUST_WARNING]),
   ]
 }
 
 function describeFinding ({ kind, writer, seq, file, message }: AuditFinding): string {
-  const place = [writer, file !== null && !file.startsWith(writer ?? '\0') ? file : null, seq === null ? null : `row ${seq}`].filter(part => part !== null).join(' ')
-  return `${kind} ${place}: ${message}`
+  // Most file names begin with the writer's.
+  const foreign = file !== null && (writer === null || !file.startsWith(writer))
+  return [kind, ...(writer === null ? [] : [writer]), ...(foreign ? [file] : []), ...(seq === null ? [] : [`row ${seq}`])].join(' ') + `: ${message}`
 }
 
 /** For `--json`. */
@@ -34,7 +37,8 @@ export function auditJson (report: AuditReport): string {
     trust: report.trust,
     rows: report.rows,
     findings: report.findings.map(({ attemptId, ...finding }) => ({ ...finding, attempt_id: attemptId })),
-    writers: report.writers.map(({ firstTime, lastTime, checkpointedSeq, ...writer }) => ({ ...writer, first_time: firstTime, last_time: lastTime, checkpointed_seq: checkpointedSeq })),
+    writers: report.writers.map(({ writer, rows, state, firstTime, lastTime, checkpointedSeq }) =>
+      ({ writer, rows, state, first_time: firstTime, last_time: lastTime, checkpointed_seq: checkpointedSeq })),
   })
 }
 

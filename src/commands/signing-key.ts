@@ -49,10 +49,11 @@ export async function readSigningKey (path: string): Promise<SigningKey> {
   } catch (error) {
     throw new SigningKeyFault(`the key file cannot be read: ${(error as NodeJS.ErrnoException).code ?? 'it is no JSON'}`)
   }
-  if (jwk === null || typeof jwk !== 'object' || typeof jwk.kid !== 'string' || jwk.kid === '' || typeof jwk.alg !== 'string' || typeof jwk.d !== 'string') {
+  const { kid, alg, d } = jwk ?? {}
+  if (typeof kid !== 'string' || kid === '' || typeof alg !== 'string' || typeof d !== 'string') {
     throw new SigningKeyFault('the key file must hold one private JWK with kid and alg')
   }
-  if (!ALGORITHMS.includes(jwk.alg)) throw new SigningKeyFault(`the key file names an algorithm that no broker believes; one of ${ALGORITHMS.join(', ')} is needed`)
+  if (!ALGORITHMS.includes(alg)) throw new SigningKeyFault(`the algorithm of the key file must be one of ${ALGORITHMS.join(', ')}`)
   return signingKey(jwk)
 }
 

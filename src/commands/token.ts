@@ -36,8 +36,12 @@ export async function mintToken (request: TokenRequest): Promise<string> {
   const ttlSeconds = request.ttlSeconds ?? 3_600
   if (request.sub === '') throw new TokenFault('a token needs a subject')
   if (request.run === '') throw new TokenFault('a run has a name that is not empty')
-  if (request.tenant !== undefined && !TENANT.test(request.tenant)) throw new TokenFault('a tenant has 1 to 64 letters, digits, _ or -, and starts with a letter or digit')
-  if (!Number.isSafeInteger(ttlSeconds) || ttlSeconds < 1 || ttlSeconds > TTL_MAX_S) throw new TokenFault('a token lives between 1 second and 24 hours')
+  if (request.tenant !== undefined && !TENANT.test(request.tenant)) {
+    throw new TokenFault('a tenant has 1 to 64 letters, digits, _ or -, and starts with a letter or digit')
+  }
+  if (!Number.isSafeInteger(ttlSeconds) || ttlSeconds < 1 || ttlSeconds > TTL_MAX_S) {
+    throw new TokenFault('a token lives between 1 second and 24 hours')
+  }
   for (const name of Object.keys(request.claims ?? {})) {
     if ((OWN_CLAIMS as readonly string[]).includes(name)) throw new TokenFault(`the claim ${name} cannot be set by hand`)
   }

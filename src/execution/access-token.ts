@@ -16,10 +16,10 @@ const AGE_MAX_S = 24 * 60 * 60
 const REMEMBERED_MS = 60_000
 const REMEMBERED_MAX = 10_000
 
-/** One credential of one scheme (RFC 6750 §2.1, the scheme in any case: RFC 9110 §11.1), a JWS in compact form (RFC 7515 §7.1) with a signature. */
+/** One credential of one scheme (RFC 6750 §2.1; the scheme in any case: RFC 9110 §11.1), a signed JWS in compact form (RFC 7515 §7.1). */
 const BEARER = /^bearer +([A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+)$/i
 
-/** Header parameters that bring a key along or change what the signature means. None is ever followed: a token that carries one is an attack or a mistake. */
+/** Header parameters that bring a key along or change what the signature means: a token that carries one is an attack or a mistake. */
 const REFUSED_PARAMETERS = ['crit', 'b64', 'jku', 'jwk', 'x5u', 'x5c', 'zip'] as const
 
 export interface TokenVerifier {

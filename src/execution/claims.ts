@@ -55,7 +55,7 @@ export function readClaims (payload: object, identity: Identity, nowMs: number):
   return Object.freeze({ caller, jti })
 }
 
-/** A token with a role of a person beside a role of an agent is refused whole. One with roles of people alone is none of an agent and grants nothing. */
+/** A role of a person beside one of an agent makes the token be refused whole. Roles of people alone are none of an agent and grant nothing. */
 function refuseMixedRoles (roles: readonly string[], subMark: string): void {
   const persons = roles.filter(role => PERSON_ROLES.includes(role))
   if (persons.length > 0 && persons.length < roles.length) {

@@ -191,12 +191,12 @@ class FetchedKeySet extends HeldKeySet {
 
   protected ask (): Promise<void> {
     if (this.#fetching === null && this.clock.monotonicMs() >= this.#nextFetchAtMs) {
-      this.#fetching = this.#fetch().finally(() => { this.#fetching = null })
+      this.#fetching = this.#refresh().finally(() => { this.#fetching = null })
     }
     return this.#fetching ?? Promise.resolve()
   }
 
-  async #fetch (): Promise<void> {
+  async #refresh (): Promise<void> {
     try {
       this.take(await this.options.fetchJwks(this.#url))
       this.#loadedAtMs = this.clock.monotonicMs()

@@ -35,7 +35,8 @@ export class AttemptsSeen {
       case 'execution.unknown':
       case 'execution.pending':
       case 'execution.escalated':
-        if (!this.#ended.has(id) && (this.#last.get(id)?.time ?? '') <= row.time) this.#last.set(id, { time: row.time, state: row.attempt?.state ?? row.event })
+        if (this.#ended.has(id) || (this.#last.get(id)?.time ?? '') > row.time) break
+        this.#last.set(id, { time: row.time, state: row.attempt?.state ?? row.event })
         break
     }
   }

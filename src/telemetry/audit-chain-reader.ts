@@ -76,7 +76,11 @@ async function readSegment (folder: string, segment: number, isLast: boolean, st
     }
     state.fault = faultOfRow(row, state, file) ?? (typeof row === 'string' ? null : remark(onRow(row), row, file))
     if (state.fault !== null || typeof row === 'string') return
-    Object.assign(state, { rows: row.seq, head: row.hash, closed: row.event === 'audit.closed', firstTime: state.firstTime ?? row.time, lastTime: row.time })
+    state.rows = row.seq
+    state.head = row.hash
+    state.closed = row.event === 'audit.closed'
+    state.firstTime ??= row.time
+    state.lastTime = row.time
   }
 }
 
@@ -110,7 +114,9 @@ function faultOfRow (row: ReadRow | string, state: State, file: string): ChainFa
   return null
 }
 
-const remark = (message: string | null, row: ReadRow, file: string): ChainFault | null => message === null ? null : { kind: 'broken', seq: row.seq, file, message }
+function remark (message: string | null, row: ReadRow, file: string): ChainFault | null {
+  return message === null ? null : { kind: 'broken', seq: row.seq, file, message }
+}
 
 /** Yields whole lines without their line feed; returns what stands after the last one. */
 async function * linesOf (path: string): AsyncGenerator<Line, Line> {

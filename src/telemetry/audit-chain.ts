@@ -1,6 +1,6 @@
-// The chain of one writer: rows are numbered when they are told, and written and synced in groups, so that all who wait at one moment share one fsync.
-// Every byte goes to a position of its own, and what has not been synced is kept: after a fault the same bytes are written again to the same place,
-// because after a failed fsync nobody can say which of them the disk has.
+// The chain of one writer: rows are numbered when they are told, and written and synced in groups, so that all who wait at one moment share one
+// fsync. Every byte goes to a position of its own, and what has not been synced is kept: after a fault the same bytes are written again to the same
+// place, because after a failed fsync nobody can say which of them the disk has.
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { CheckpointSigner } from './audit-checkpoint.ts'

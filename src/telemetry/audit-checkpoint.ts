@@ -80,7 +80,9 @@ export async function makeAuditFolder (folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
 }
 
-const noteText = ({ writer, size, head, time }: Checkpoint): string => `${ORIGIN}${writer}\n${size}\n${Buffer.from(head, 'hex').toString('base64')}\n${time}\n`
+function noteText ({ writer, size, head, time }: Checkpoint): string {
+  return `${ORIGIN}${writer}\n${size}\n${Buffer.from(head, 'hex').toString('base64')}\n${time}\n`
+}
 
 function keyIdOf (publicKey: KeyObject): Buffer {
   const jwk = publicKey.export({ format: 'jwk' })
@@ -125,13 +127,17 @@ function readNote (lines: readonly string[], publicKey: KeyObject, id: Buffer): 
   if (!origin.startsWith(ORIGIN) || !/^(0|[1-9][0-9]{0,15})$/.test(size) || gap !== '' || end !== '' || !signatureLine.startsWith(prefix)) {
     return { kind: 'bad', reason: 'is no checkpoint' }
   }
-  const bytes = Buffer.from(head, 'base64')
-  const signature = Buffer.from(signatureLine.slice(prefix.length), 'base64')
-  // Base64 that decodes to the same bytes in two spellings is a changed byte.
-  const exact = bytes.length === 32 && bytes.toString('base64') === head && signature.length === 68 && signature.toString('base64') === signatureLine.slice(prefix.length)
-  if (!exact) return { kind: 'bad', reason: 'is no checkpoint' }
+  const bytes = exactBase64(head, 32)
+  const signature = exactBase64(signatureLine.slice(prefix.length), 68)
+  if (bytes === null || signature === null) return { kind: 'bad', reason: 'is no checkpoint' }
   const checkpoint: Checkpoint = { writer: origin.slice(ORIGIN.length), size: Number(size), head: bytes.toString('hex'), time }
   if (!signature.subarray(0, 4).equals(id)) return { kind: 'unknown_key', checkpoint, keyId: signature.subarray(0, 4).toString('hex') }
-  if (!verify(null, Buffer.from(noteText(checkpoint)), publicKey, signature.subarray(4))) return { kind: 'bad', reason: 'has a signature that does not hold' }
-  return { kind: 'good', checkpoint }
+  const holds = verify(null, Buffer.from(noteText(checkpoint)), publicKey, signature.subarray(4))
+  return holds ? { kind: 'good', checkpoint } : { kind: 'bad', reason: 'has a signature that does not hold' }
+}
+
+/** Base64 can spell the same bytes in two ways; the other one is a changed byte. */
+function exactBase64 (text: string, length: number): Buffer | null {
+  const bytes = Buffer.from(text, 'base64')
+  return bytes.length === length && bytes.toString('base64') === text ? bytes : null
 }

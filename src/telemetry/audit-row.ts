@@ -35,13 +35,13 @@ export interface Sealed {
 }
 
 /**
- * All that a row may hold beside its place in the chain. Values that came from an agent are HMACs (`h1:…`), but for an action name that it asked for
- * and nothing knows. Nothing is null: what does not apply is left out.
+ * All that a row may hold beside its place in the chain. Values that came from an agent are HMACs (`h1:…`), but for an action name that it asked
+ * for and nothing knows. Nothing is null: what does not apply is left out.
  */
 export interface RowFields {
   readonly event: AuditEventName
   readonly action?: { readonly definition: string | undefined, readonly effect: string | undefined, readonly id: string } | undefined
-  readonly actor?: { readonly iss: string | undefined, readonly kind: string, readonly run: string | undefined, readonly sub: string | undefined, readonly tenant: string | undefined } | undefined
+  readonly actor?: RowActor | undefined
   readonly args?: string | undefined
   readonly asked?: string | undefined
   readonly attempt?: { readonly duplicate: true | undefined, readonly id: string, readonly state: string | undefined } | undefined
@@ -64,9 +64,25 @@ export interface RowFields {
   readonly surface?: string | undefined
   readonly target?: { readonly mark: string, readonly version: string | undefined } | undefined
   readonly truncated?: true | undefined
-  readonly upstream?: { readonly id: string, readonly method: string, readonly ms: number, readonly request: string, readonly status: number | undefined } | undefined
+  readonly upstream?: RowUpstream | undefined
   readonly what?: string | undefined
   readonly withheld?: string | undefined
+}
+
+export interface RowActor {
+  readonly iss: string | undefined
+  readonly kind: string
+  readonly run: string | undefined
+  readonly sub: string | undefined
+  readonly tenant: string | undefined
+}
+
+export interface RowUpstream {
+  readonly id: string
+  readonly method: string
+  readonly ms: number
+  readonly request: string
+  readonly status: number | undefined
 }
 
 export interface Place {
@@ -158,8 +174,8 @@ export function readRow (line: string): ReadRow | string {
   if (value === null || typeof value !== 'object' || Array.isArray(value)) return 'is no row'
   const { hash: stated, ...body } = value as ReadRow
   const { v, writer, seq, prev, time, event } = body
-  const formed = v === ROW_VERSION && typeof writer === 'string' && Number.isSafeInteger(seq) && typeof prev === 'string' && typeof time === 'string' && typeof event === 'string'
-  if (!formed) return 'is no row'
+  const areTexts = [writer, prev, time, event].every(text => typeof text === 'string')
+  if (v !== ROW_VERSION || !Number.isSafeInteger(seq) || !areTexts) return 'is no row'
   if (canonicalize(value) !== line) return 'is not canonical JSON'
   if (chainHash(prev, canonicalize(body)!) !== stated) return 'does not have the hash that it states'
   return value as ReadRow

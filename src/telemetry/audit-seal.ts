@@ -1,5 +1,5 @@
-// What a process finds when it starts: chains of earlier processes, and of others that run now. It states the head of each in its own chain, with what is
-// torn after it, so that nothing can be cut off a chain once another one has followed. The files of others are never written.
+// What a process finds when it starts: chains of earlier processes, and of others that run now. It states the head of each in its own chain, with
+// what is torn after it, so that nothing can be cut off a chain once another one has followed. The files of others are never written.
 import { createHash } from 'node:crypto'
 import { readdir, readFile, stat, writeFile, open } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -4,7 +4,7 @@ import { open } from 'node:fs/promises'
 import { StateUnavailable } from '../store/store.ts'
 import { AuditChain, type AuditFile } from './audit-chain.ts'
 import { makeAuditFolder, openCheckpointSigner } from './audit-checkpoint.ts'
-import { rowMs, rowText, type AuditEventName, type RowFields } from './audit-row.ts'
+import { rowMs, rowText, type AuditEventName, type RowActor, type RowFields, type RowUpstream } from './audit-row.ts'
 import { findChains } from './audit-seal.ts'
 import type { AuditFault, AuditMetrics } from './metrics.ts'
 import type { Actor, AttemptEventTold, CallEvent, IntentEvent, Telemetry } from './telemetry.ts'
@@ -126,7 +126,7 @@ class ChainedAudit implements Audit {
     this.#add({
       event: nameOfAttempt(event),
       action: { definition: event.definition, effect: undefined, id: event.actionId },
-      actor: { iss: undefined, kind: event.by === 'person' ? 'person' : 'system', run: undefined, sub: event.personMark ?? undefined, tenant: undefined },
+      actor: actorOf({ kind: event.by === 'person' ? 'person' : 'system', iss: null, subMark: event.personMark, runMark: null, tenant: null }),
       attempt: { duplicate: undefined, id: event.attemptId, state: event.state },
       by: event.by,
       code: textOrNone(event.code),
@@ -194,7 +194,9 @@ class ChainedAudit implements Audit {
   }
 }
 
-const correctionKey = ({ actor, actionId }: CallEvent): string | null => actor.runMark === null || actionId === null ? null : `${actor.runMark} ${actionId}`
+function correctionKey ({ actor, actionId }: CallEvent): string | null {
+  return actor.runMark === null || actionId === null ? null : `${actor.runMark} ${actionId}`
+}
 
 function nameOfCall (event: CallEvent): AuditEventName {
   if (event.attemptId === null) return event.outcome === 'rejected' && !event.sent && event.step !== 'record' ? 'action.refused' : 'action.called'
@@ -216,14 +218,14 @@ function nameOfAttempt (event: AttemptEventTold): AuditEventName {
 }
 
 function fieldsOfCall (event: CallEvent, name: AuditEventName): RowFields {
-  const { upstream } = event
+  const { actionId, attemptId, targetMark } = event
   return {
     event: name,
-    action: event.actionId === null ? undefined : { definition: event.definition ?? undefined, effect: event.effect ?? undefined, id: event.actionId },
+    action: actionId === null ? undefined : { definition: event.definition ?? undefined, effect: event.effect ?? undefined, id: actionId },
     actor: actorOf(event.actor),
     args: event.argumentsMark ?? undefined,
-    asked: event.actionId === null ? rowText(event.asked, 100) : undefined,
-    attempt: event.attemptId === null ? undefined : { duplicate: event.duplicate || undefined, id: event.attemptId, state: event.attemptState ?? undefined },
+    asked: actionId === null ? rowText(event.asked, 100) : undefined,
+    attempt: attemptId === null ? undefined : { duplicate: event.duplicate || undefined, id: attemptId, state: event.attemptState ?? undefined },
     code: textOrNone(event.code),
     correlation_id: rowText(event.correlationId),
     field: textOrNone(event.field),
@@ -235,15 +237,21 @@ function fieldsOfCall (event: CallEvent, name: AuditEventName): RowFields {
     source: event.source ?? undefined,
     step: event.step,
     surface: event.surface,
-    target: event.targetMark === null ? undefined : { mark: event.targetMark, version: event.versionMark ?? undefined },
+    target: targetMark === null ? undefined : { mark: targetMark, version: event.versionMark ?? undefined },
     truncated: event.truncated || undefined,
-    upstream: upstream === null ? undefined : { id: upstream.name, method: rowText(upstream.method), ms: rowMs(upstream.durationMs), request: upstream.requestMark, status: upstream.status ?? undefined },
+    upstream: upstreamOf(event.upstream),
     withheld: event.withheld ?? undefined,
   }
 }
 
-function actorOf (actor: Actor): RowFields['actor'] {
-  return { iss: textOrNone(actor.iss), kind: actor.kind, run: actor.runMark ?? undefined, sub: actor.subMark ?? undefined, tenant: textOrNone(actor.tenant) }
+function upstreamOf (upstream: CallEvent['upstream']): RowUpstream | undefined {
+  if (upstream === null) return undefined
+  const { name, method, durationMs, requestMark, status } = upstream
+  return { id: name, method: rowText(method), ms: rowMs(durationMs), request: requestMark, status: status ?? undefined }
+}
+
+function actorOf ({ iss, kind, runMark, subMark, tenant }: Actor): RowActor {
+  return { iss: textOrNone(iss), kind, run: runMark ?? undefined, sub: subMark ?? undefined, tenant: textOrNone(tenant) }
 }
 
 const textOrNone = (text: string | null): string | undefined => text === null ? undefined : rowText(text)

@@ -85,13 +85,19 @@ function collect (schema: unknown, node: Node, walk: Walk, depth: number): void 
     node.properties.set(name, next)
     collect(child, next, walk, depth + 1)
   }
-  const open = [part['items'], part['additionalProperties'], part['contains'], ...listOf(part['prefixItems']), ...Object.values(objectOf(part['patternProperties']))]
+  const open = [
+    part['items'], part['additionalProperties'], part['contains'], ...listOf(part['prefixItems']),
+    ...Object.values(objectOf(part['patternProperties'])),
+  ]
   for (const child of open) {
     if (child === undefined || child === false) continue
     node.any ??= { properties: new Map(), any: null }
     collect(child, node.any, walk, depth + 1)
   }
-  const same = [...listOf(part['allOf']), ...listOf(part['anyOf']), ...listOf(part['oneOf']), part['if'], part['then'], part['else'], ...Object.values(objectOf(part['dependentSchemas']))]
+  const same = [
+    ...listOf(part['allOf']), ...listOf(part['anyOf']), ...listOf(part['oneOf']), part['if'], part['then'], part['else'],
+    ...Object.values(objectOf(part['dependentSchemas'])),
+  ]
   for (const child of same) collect(child, node, walk, depth + 1)
 }
 

@@ -7,7 +7,10 @@ import { escapeLine } from './visible.ts'
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent'
 
 /** All that may stand beside the message of a note. */
-const NOTE_FIELDS = ['action', 'address', 'attempt_id', 'code', 'correlation_id', 'count', 'definition', 'digest', 'duration_ms', 'file', 'reason', 'signal', 'upstream', 'writer'] as const
+const NOTE_FIELDS = [
+  'action', 'address', 'attempt_id', 'code', 'correlation_id', 'count', 'definition', 'digest', 'duration_ms', 'file', 'reason',
+  'signal', 'upstream', 'writer',
+] as const
 export type NoteFields = { readonly [Name in (typeof NOTE_FIELDS)[number]]?: string | number | boolean | null }
 
 export interface Logger {
@@ -37,7 +40,8 @@ const TEXT_MAX = 2_000
 export function createLogger (options: LoggerOptions): Logger {
   const destination = options.destination ?? pino.destination({ dest: 2, sync: false })
   const last = { write: (line: string): void => { destination.write(`${escapeLine(scrubLine(options.scrub, line))}\n`) } }
-  const log = pino({ level: options.level, base: null, timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: label => ({ level: label }) } }, last)
+  const { isoTime } = pino.stdTimeFunctions
+  const log = pino({ level: options.level, base: null, timestamp: isoTime, formatters: { level: label => ({ level: label }) } }, last)
   return {
     call: event => log[callLevel(event)](callFields(event), 'call'),
     attempt: event => log.info(attemptFields(event), 'attempt changed'),
@@ -86,7 +90,9 @@ function callFields (event: CallEvent): Record<string, unknown> {
     sent: event.sent,
     truncated: event.truncated || undefined,
     withheld: event.withheld ?? undefined,
-    upstream: upstream === null ? undefined : { name: upstream.name, method: upstream.method, status: upstream.status, duration_ms: rounded(upstream.durationMs) },
+    upstream: upstream === null
+      ? undefined
+      : { name: upstream.name, method: upstream.method, status: upstream.status, duration_ms: rounded(upstream.durationMs) },
     duration_ms: rounded(event.durationMs),
     internal: event.internal === null ? undefined : cut(event.internal, TEXT_MAX),
   }

@@ -1,5 +1,5 @@
-// Every metric of Aval, by name. Units are seconds and bytes; a counter ends in _total. Label values come from the catalog and from closed lists only:
-// nothing that an agent or an upstream wrote can make a new time series (security.md §8).
+// Every metric of Aval, by name. Units are seconds and bytes; a counter ends in _total. Label values come from the catalog and from closed lists
+// only: nothing that an agent or an upstream wrote can make a new time series.
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Catalog } from '../catalog/catalog.ts'
 import { isErrorCode } from '../errors.ts'
@@ -22,8 +22,19 @@ const CALL_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1
 /** prom-client names these gauges like counters, and each makes a list of handles whenever it is read. */
 const UNFIT_DEFAULTS = ['aval_nodejs_active_handles_total', 'aval_nodejs_active_requests_total', 'aval_nodejs_active_resources_total']
 
+/** Keywords of JSON Schema that can refuse a value. */
+const SCHEMA_RULES = new Set([
+  'type', 'enum', 'const', 'multipleOf', 'maximum', 'exclusiveMaximum', 'minimum', 'exclusiveMinimum', 'maxLength', 'minLength', 'pattern', 'format',
+  'items', 'prefixItems', 'maxItems', 'minItems', 'uniqueItems', 'contains', 'maxContains', 'minContains', 'unevaluatedItems', 'properties',
+  'patternProperties', 'additionalProperties', 'unevaluatedProperties', 'propertyNames', 'maxProperties', 'minProperties', 'required',
+  'dependentRequired', 'dependentSchemas', 'discriminator', 'allOf', 'anyOf', 'oneOf', 'not', 'if', 'false schema',
+])
+
 /** Label of a call whose action the catalog does not have: the name that was asked for is the agent's own text. */
 const NO_ACTION: ActionLabels = Object.freeze({ action: 'none', version: 'none' })
+
+const ACTION = ['action', 'version'] as const
+const SEND = ['upstream', 'kind', 'result'] as const
 
 interface ActionLabels {
   readonly action: string
@@ -47,6 +58,8 @@ export function createMetrics () {
     text: (): Promise<string> => registry.metrics(),
     /** The bounded form of a field of the arguments; null where the catalog has no such action. */
     field: (actionId: string, pointer: string) => labels.field(actionId, pointer),
+    /** The rule that refused, as a word of a closed list. */
+    rule: (rule: string) => labels.rule(rule),
     /** The catalog in force. */
     catalog (next: Catalog): void {
       labels.take(next)
@@ -141,21 +154,21 @@ function definitions (registry: Registry) {
     new Histogram({ name, help, labelNames, buckets, registers })
 
   return {
-    calls: counter('aval_calls_total', 'Calls by action, how they ended, and the step that ended them.', ['action', 'version', 'outcome', 'code', 'step']),
-    callSeconds: histogram('aval_call_duration_seconds', 'From the arrival of a call until its answer.', CALL_SECONDS, ['action', 'version', 'outcome']),
-    argumentRefusals: counter('aval_argument_refusals_total', 'Refusals that name a field of the arguments, by field and rule.', ['action', 'version', 'field', 'rule']),
+    calls: counter('aval_calls_total', 'Calls by action, how they ended, and the step that ended them.', [...ACTION, 'outcome', 'code', 'step']),
+    callSeconds: histogram('aval_call_duration_seconds', 'From the arrival of a call until its answer.', CALL_SECONDS, [...ACTION, 'outcome']),
+    argumentRefusals: counter('aval_argument_refusals_total', 'Refusals that name a field of the arguments.', [...ACTION, 'field', 'rule']),
     httpRefusals: counter('aval_http_refusals_total', 'Requests that a listener refused before they became a call.', ['code']),
     attempts: gauge('aval_attempts', 'Attempts without a settled outcome, by state.', ['state']),
     oldestUnknown: gauge('aval_oldest_unknown_age_seconds', 'Age of the attempt that has been unknown for longest; 0 where none is.'),
     attemptChanges: counter('aval_attempt_changes_total', 'Changes of attempts outside a call, by what made them.', ['by', 'state', 'outcome']),
-    lookups: counter('aval_lookups_total', 'Look-ups by what they found.', ['action', 'version', 'finding']),
+    lookups: counter('aval_lookups_total', 'Look-ups by what they found.', [...ACTION, 'finding']),
     lookupSeconds: histogram('aval_lookup_duration_seconds', 'Time of a look-up.', CALL_SECONDS, ['finding']),
-    retries: counter('aval_retries_total', 'Second and third tries of safe reads and of writes that provably never left.', ['action', 'version', 'retry']),
-    upstreamSeconds: histogram('aval_upstream_duration_seconds', 'Time of one send to an upstream.', CALL_SECONDS, ['upstream', 'kind', 'result', 'status_class']),
-    upstreamFaults: counter('aval_upstream_faults_total', 'Sends without a whole answer, by cause.', ['upstream', 'kind', 'result', 'cause']),
+    retries: counter('aval_retries_total', 'Second and third tries of safe reads and of writes that provably never left.', [...ACTION, 'retry']),
+    upstreamSeconds: histogram('aval_upstream_duration_seconds', 'Time of one send to an upstream.', CALL_SECONDS, [...SEND, 'status_class']),
+    upstreamFaults: counter('aval_upstream_faults_total', 'Sends without a whole answer, by cause.', [...SEND, 'cause']),
     storeSeconds: histogram('aval_store_duration_seconds', 'Time of one verb of the store.', FAST_SECONDS, ['verb', 'ok']),
-    integrity: counter('aval_integrity_alarms_total', 'Evidence against what is settled, or one attempt seen to be sent twice. Any is a reason to look.', ['what']),
-    withheld: counter('aval_results_withheld_total', 'Results that were not shown, by reason.', ['action', 'version', 'code']),
+    integrity: counter('aval_integrity_alarms_total', 'Evidence against what is settled, or one attempt seen to be sent twice.', ['what']),
+    withheld: counter('aval_results_withheld_total', 'Results that were not shown, by reason.', [...ACTION, 'code']),
     reloads: counter('aval_catalog_reloads_total', 'Reloads of the catalog.', ['result']),
     catalogInfo: gauge('aval_catalog_info', 'The catalog in force, by digest; always 1.', ['digest']),
     catalogActions: gauge('aval_catalog_actions', 'Actions in the catalog in force.'),
@@ -176,7 +189,7 @@ class Labels {
   readonly #actions = new Map<string, ActionLabels>()
   readonly #verbs = new ClosedList(64)
   readonly #findings = new ClosedList(32)
-  readonly #rules = new ClosedList(96)
+  readonly #ownRules = new ClosedList(64)
   #catalog: Catalog | null = null
   #fields: Fields = { bounded: () => null }
 
@@ -209,10 +222,10 @@ class Labels {
 
   verb (verb: string): string { return this.#verbs.label(verb) }
   finding (finding: string): string { return this.#findings.label(finding) }
-  rule (rule: string): string { return this.#rules.label(rule) }
+  rule (rule: string): string { return SCHEMA_RULES.has(rule) ? rule : this.#ownRules.label(rule) }
 }
 
-/** Values that our own code or a sheet names: few. Should that ever be wrong, the rest share one series. */
+/** Words of our own code: few, and without digits. Should that ever be wrong, the rest share one series. */
 class ClosedList {
   readonly #max: number
   readonly #seen = new Set<string>()
@@ -223,7 +236,7 @@ class ClosedList {
 
   label (value: string): string {
     if (this.#seen.has(value)) return value
-    if (this.#seen.size >= this.#max || !/^[A-Za-z_$][A-Za-z0-9_$-]{0,63}$/.test(value)) return 'other'
+    if (this.#seen.size >= this.#max || !/^[A-Za-z]+(?:[_-][A-Za-z]+){0,4}$/.test(value)) return 'other'
     this.#seen.add(value)
     return value
   }

@@ -11,7 +11,13 @@ export interface BrokerTelemetry extends Telemetry {
   runStopped (event: { readonly actor: Actor, readonly correlationId: string }): void
 }
 
-export function createTelemetry ({ audit, metrics, logger }: { readonly audit: Audit, readonly metrics: Metrics, readonly logger: Logger }): BrokerTelemetry {
+export interface TelemetryParts {
+  readonly audit: Audit
+  readonly metrics: Metrics
+  readonly logger: Logger
+}
+
+export function createTelemetry ({ audit, metrics, logger }: TelemetryParts): BrokerTelemetry {
   /** What is counted may be wrong; what is answered must not be: no fault of telemetry reaches a call. */
   function quietly (tell: () => void): void {
     try {
@@ -63,7 +69,7 @@ export function createTelemetry ({ audit, metrics, logger }: { readonly audit: A
 
 /** A pointer may hold names that the agent made up; what the schema does not declare is `?` from here on. */
 function bounded (event: CallEvent, metrics: Metrics): CallEvent {
-  if (event.field === null) return event
-  const field = event.actionId === null ? null : metrics.field(event.actionId, event.field)
-  return { ...event, field: field?.pointer ?? null }
+  if (event.field === null && event.rule === null) return event
+  const field = event.actionId === null || event.field === null ? null : metrics.field(event.actionId, event.field)
+  return { ...event, field: field?.pointer ?? null, rule: event.rule === null ? null : metrics.rule(event.rule) }
 }

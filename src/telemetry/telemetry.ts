@@ -41,7 +41,13 @@ export interface CallEvent {
   readonly sent: boolean
   readonly truncated: boolean
   readonly withheld: string | null
-  readonly upstream: { readonly name: string, readonly method: string, readonly status: number | null, readonly durationMs: number, readonly requestMark: string } | null
+  readonly upstream: {
+    readonly name: string
+    readonly method: string
+    readonly status: number | null
+    readonly durationMs: number
+    readonly requestMark: string
+  } | null
   readonly durationMs: number
   /** For the log under the correlation id: our own words about a fault, scrubbed again before they are written. */
   readonly internal: string | null
@@ -73,6 +79,16 @@ export interface AttemptEventTold {
   readonly personMark: string | null
 }
 
+/** One send to an upstream. */
+export interface UpstreamEvent {
+  readonly upstream: string
+  readonly kind: 'read' | 'write'
+  readonly result: 'answer' | 'cut' | 'lost' | 'unsent'
+  readonly cause: LostCause | null
+  readonly status: number | null
+  readonly durationMs: number
+}
+
 export interface Telemetry {
   /** Durable (fsync) when it resolves. @throws StateUnavailable where it cannot be kept: then nothing may be sent */
   intent (event: IntentEvent): Promise<void>
@@ -82,7 +98,7 @@ export interface Telemetry {
   hasRoom (): boolean
   attempt (event: AttemptEventTold): void
   lookup (event: { readonly actionId: string, readonly finding: string, readonly durationMs: number }): void
-  upstream (event: { readonly upstream: string, readonly kind: 'read' | 'write', readonly result: 'answer' | 'cut' | 'lost' | 'unsent', readonly cause: LostCause | null, readonly status: number | null, readonly durationMs: number }): void
+  upstream (event: UpstreamEvent): void
   /** A safe read or a provably unsent write was tried again. */
   retried (event: { readonly actionId: string, readonly retry: 'safe' | 'unsent' }): void
   store (event: { readonly verb: string, readonly ok: boolean, readonly durationMs: number }): void

@@ -1,5 +1,5 @@
-// Verifies an audit folder offline: every row of every chain, the checkpoints, what later writers stated about earlier ones, and that each write that was
-// about to leave has an end. Reads only.
+// Verifies an audit folder offline: every row of every chain, the checkpoints, what later writers stated about earlier ones, and that each write that
+// was about to leave has an end. Reads only.
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -81,7 +81,9 @@ async function read (path: string, what: string): Promise<string> {
   return readFile(path, 'utf8').catch(error => { throw unreadable(`${what} ${path}`, error) })
 }
 
-const unreadable = (what: string, error: unknown): AuditUnreadable => new AuditUnreadable(`${what} cannot be read: ${(error as NodeJS.ErrnoException).code ?? 'unknown'}`)
+function unreadable (what: string, error: unknown): AuditUnreadable {
+  return new AuditUnreadable(`${what} cannot be read: ${(error as NodeJS.ErrnoException).code ?? 'unknown'}`)
+}
 
 interface Verified {
   readonly writer: string
@@ -140,9 +142,12 @@ class Verification {
 
   attempts (): void {
     for (const { attemptId, writer, seq, last } of this.#attempts.open()) {
-      this.#find('intent_without_result', writer, seq, null, `attempt ${attemptId} was about to leave and has no end; it was last seen ${last}`, attemptId)
+      const message = `attempt ${attemptId} was about to leave and has no end; it was last seen ${last}`
+      this.#find('intent_without_result', writer, seq, null, message, attemptId)
     }
-    for (const { attemptId, writer, seq } of this.#attempts.twice()) this.#find('result_twice', writer, seq, null, `attempt ${attemptId} has more than one end`, attemptId)
+    for (const { attemptId, writer, seq } of this.#attempts.twice()) {
+      this.#find('result_twice', writer, seq, null, `attempt ${attemptId} has more than one end`, attemptId)
+    }
   }
 
   report (trust: AuditReport['trust']): AuditReport {
@@ -182,7 +187,9 @@ class Verification {
       const chain = this.#chains.get(writer)
       if (chain === undefined) this.#find('missing_writer', writer, 1, null, `the chain that a checkpoint of ${size} rows was made of is gone`)
       else if (size <= chain.end.rows) chain.checkpointedSeq = Math.max(chain.checkpointedSeq, size)
-      else if (chain.end.fault === null) this.#find('truncated', writer, chain.end.rows + 1, null, `a checkpoint has seen ${size} rows, and ${chain.end.rows} are there`)
+      else if (chain.end.fault === null) {
+        this.#find('truncated', writer, chain.end.rows + 1, null, `a checkpoint has seen ${size} rows, and ${chain.end.rows} are there`)
+      }
     }
   }
 
@@ -202,24 +209,35 @@ class Verification {
     // A process that died before its first one has none; whoever came after has stated what it left.
     if (!signed && stated.length === 0) this.#find('no_checkpoint', writer, 1, checkpointsName(writer), 'holds no checkpoint')
     if (end.torn !== null) {
-      const { bytes, segment, offset } = end.torn
+      const { bytes, file, segment, offset } = end.torn
       const sha256 = createHash('sha256').update(bytes).digest('hex')
-      const known = stated.some(({ sealed }) => sealed.segment === segment && sealed.bytes === offset && sealed.torn_bytes === bytes.length && sealed.torn_sha256 === sha256)
-      if (!known) this.#find('torn', writer, end.rows + 1, end.torn.file, `ends in ${bytes.length} bytes that are no row, and no later writer has stated them`)
+      const isSame = (sealed: Sealed): boolean =>
+        sealed.segment === segment && sealed.bytes === offset && sealed.torn_bytes === bytes.length && sealed.torn_sha256 === sha256
+      if (!stated.some(({ sealed }) => isSame(sealed))) {
+        this.#find('torn', writer, end.rows + 1, file, `ends in ${bytes.length} bytes that are no row, and no later writer has stated them`)
+      }
     }
-    if (end.closed || end.fault !== null || end.lastTime === null) return
-    const followed = [...this.#chains.values()].some(other => other.writer !== writer && other.end.firstTime !== null && other.end.firstTime > end.lastTime!)
+    const { lastTime } = end
+    if (end.closed || end.fault !== null || lastTime === null) return
+    const followed = [...this.#chains.values()].some(other => other.writer !== writer && (other.end.firstTime ?? '') > lastTime)
     if (followed && !stated.some(({ sealed }) => sealed.seq === end.rows)) {
       this.#find('unsealed', writer, end.rows + 1, null, 'is neither closed nor stated by the writer that came after: rows may have been cut off')
     }
   }
 
-  #find (kind: AuditFindingKind, writer: string | null, seq: number | null, file: string | null, message: string, attemptId: string | null = null): void {
+  #find (
+    kind: AuditFindingKind, writer: string | null, seq: number | null, file: string | null, message: string, attemptId: string | null = null,
+  ): void {
     this.#findings.push({ kind, writer, seq, file, attemptId, message })
   }
 }
 
-function faultOf (note: ReadNote, writer: string | null, before: Checkpoint | null): { readonly kind: 'bad_checkpoint' | 'unknown_key', readonly message: string } | null {
+interface NoteFault {
+  readonly kind: 'bad_checkpoint' | 'unknown_key'
+  readonly message: string
+}
+
+function faultOf (note: ReadNote, writer: string | null, before: Checkpoint | null): NoteFault | null {
   if (note.kind === 'bad') return { kind: 'bad_checkpoint', message: `a checkpoint ${note.reason}` }
   if (note.kind === 'unknown_key') return { kind: 'unknown_key', message: `a checkpoint is signed by the key ${note.keyId}` }
   if (writer === null) return null

@@ -1,7 +1,11 @@
 // Text that others wrote, made safe for a line: whatever a terminal or a log viewer could take for something else is written as an escape.
 
 /** C0 and C1 controls, soft hyphen, zero-width and bidirectional marks, line and paragraph separator, byte order mark, tags, lone surrogates. */
-const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g
+const UNSAFE = new RegExp([
+  '[\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb]',
+  '[\\ud800-\\udbff](?![\\udc00-\\udfff])',
+  '(?<![\\ud800-\\udbff])[\\udc00-\\udfff]',
+].join('|'), 'g')
 
 /** Already JSON, one line of it: what JSON.stringify lets through raw is escaped in JSON's own way, so that the value stays the same. */
 export function escapeLine (json: string): string {

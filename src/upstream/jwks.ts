@@ -70,7 +70,9 @@ function isAllowed (text: string): boolean {
   return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname))
 }
 
-const isLoopback = (hostname: string): boolean => hostname === 'localhost' || hostname === '[::1]' || (isIPv4(hostname) && hostname.startsWith('127.'))
+function isLoopback (hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || (isIPv4(hostname) && hostname.startsWith('127.'))
+}
 
 function reasonOf (error: unknown): string {
   const { code, name } = error as NodeJS.ErrnoException
