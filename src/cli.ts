@@ -66,7 +66,7 @@ function written (name: string, flag: Flag): string {
 function unknownCommand (argv: readonly string[]): string {
   const asked = argv[0]!
   const names = COMMANDS.map(({ name }) => name)
-  const half = names.filter(name => name.startsWith(`${asked} `))
+  const half = argv.length > 1 ? [] : names.filter(name => name.startsWith(`${asked} `))
   if (half.length > 0) return `aval ${asked} is half a command: ${half.map(name => `aval ${name}`).join(', ')}`
   const near = nearest(argv.slice(0, 2).join(' '), names) ?? nearest(asked, names)
   return `there is no command ${asked}${near === null ? '' : `; did you mean aval ${near}?`}\n\n${overview()}`

@@ -83,7 +83,7 @@ async function readCustomer (guide: Guide): Promise<void> {
   const { envelope } = await call(guide, 'get_customer.v1', { customer_id: 'cus_1001' })
   const text = JSON.stringify(envelope)
   must(envelope.ok && envelope.outcome === 'completed', `the outcome was ${describe(envelope)}`)
-  guide.tell.answered('result', JSON.stringify(envelope.result))
+  guide.tell.result('result', envelope.result ?? null)
   must(!text.includes('pays late') && !text.includes('ada@'), 'the answer shows what no sheet names')
   guide.tell.passed('the e-mail address and the note of the staff stayed with the broker')
 }
@@ -107,7 +107,7 @@ async function quote (guide: Guide): Promise<void> {
   const { envelope } = await call(guide, 'quote_order.v1', { ...QUOTE, max_total_minor: 3000 })
   must(envelope.outcome === 'completed', `the outcome was ${describe(envelope)}`)
   const result = envelope.result as { readonly quote_id: string, readonly total_minor: number }
-  guide.tell.answered('result', JSON.stringify(result))
+  guide.tell.result('result', envelope.result ?? null)
   must(result.total_minor === 2500, 'the total is not two times the price of the shop')
   must(effects(guide, 'quote.created').length === 1, 'the ledger does not hold exactly one quote')
   guide.tell.passed(`the ledger of the shop holds one quote, ${result.quote_id}`)
@@ -175,7 +175,7 @@ interface Called {
 }
 
 async function call (guide: Guide, action: string, args: JsonObject, key?: string): Promise<Called> {
-  guide.tell.asked(`POST /v1/actions/${action}  ${JSON.stringify(args)}`)
+  guide.tell.asked(`POST /v1/actions/${action}`, args)
   const question = { body: JSON.stringify({ arguments: args }), ...(key !== undefined && { idempotencyKey: key }) }
   const { body, status } = await guide.client.ask('POST', `/v1/actions/${action}`, question)
   return { envelope: body, status }
