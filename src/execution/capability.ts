@@ -2,13 +2,15 @@
 import { grantedActions, type Action, type Catalog } from '../catalog/catalog.ts'
 import { Refusal } from '../errors.ts'
 import type { Call, Caller, Capable } from './call.ts'
+import type { CallRecord } from './record.ts'
 import type { Services } from './services.ts'
 
-export function requireCapability (call: Call, services: Services): Capable {
+export function requireCapability (call: Call, record: CallRecord, services: Services): Capable {
   const { caller } = call
   const catalog = services.catalog()
   const action = mayCall(catalog, caller, call.arrival.actionId)
   if (action === null) throw Refusal.of('UNKNOWN_ACTION')
+  record.found(action)
   if (isRetired(action, services.now())) {
     const use = action.sunset?.use ?? null
     throw Refusal.of('VERSION_RETIRED', use === null ? {} : { hint: `Use ${use} instead.` })

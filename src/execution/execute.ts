@@ -31,7 +31,7 @@ async function steps (arrival: Arrival, record: CallRecord, services: Services):
   try {
     const caller = record.authenticated(await authenticate(arrival, services))
     const call = record.decoded(await decode(arrival, caller))
-    const capable = record.capable(requireCapability(call, services))
+    const capable = requireCapability(call, record, services)
     const valid = record.valid(validateArguments(capable))
     const scoped = requireScope(valid, services)
     const recalled = await recall(scoped, services)

@@ -1,12 +1,12 @@
 // The one record of a call: what each step learned. From it the answer is made, and in `close`, whatever happened above, the single audit line, metric
 // set and log line.
 import type { AttemptRecord } from '../attempts/attempt.ts'
-import type { Target } from '../catalog/catalog.ts'
+import type { Action, Target } from '../catalog/catalog.ts'
 import { Refusal, type Step } from '../errors.ts'
 import type { Actor, CallEvent, IntentEvent } from '../telemetry/telemetry.ts'
 import type { Reply } from '../upstream/wire.ts'
 import { attemptAnswer, observationAnswer, refusalAnswer, unknownAnswer } from './answer.ts'
-import type { Arrival, Call, Caller, Capable, Valid } from './call.ts'
+import type { Arrival, Call, Caller, Valid } from './call.ts'
 import type { Answer } from './envelope.ts'
 import type { AlreadySo } from './facts.ts'
 import type { Duplicate } from './recall.ts'
@@ -22,7 +22,7 @@ export class CallRecord {
   readonly #closers: Array<() => void> = []
   #caller: Caller | null = null
   #call: Call | null = null
-  #capable: Capable | null = null
+  #action: Action | null = null
   #valid: Valid | null = null
   #target: Target | null = null
   #attempt: AttemptRecord | null = null
@@ -41,7 +41,8 @@ export class CallRecord {
 
   authenticated (caller: Caller): Caller { return this.#caller = caller }
   decoded (call: Call): Call { return this.#call = call }
-  capable (capable: Capable): Capable { return this.#capable = capable }
+  /** The caller may know of it; whether it may be called now is not decided yet. */
+  found (action: Action): void { this.#action = action }
   valid (valid: Valid): Valid { return this.#valid = valid }
   target (target: Target | null): void { this.#target = target }
   attempting (attempt: AttemptRecord): void { this.#attempt = attempt }
@@ -124,14 +125,14 @@ export class CallRecord {
     const refusal = error instanceof Refusal ? error : Refusal.of('INTERNAL', { internal: messageOf(error) })
     this.#refusal = refusal
     this.#internal = refusal.details.internal ?? null
-    return this.#answer = refusalAnswer(refusal, correlationId, this.#capable === null ? null : this.#arrival.actionId)
+    return this.#answer = refusalAnswer(refusal, correlationId, this.#action === null ? null : this.#arrival.actionId)
   }
 
   close (): void {
     for (const closer of this.#closers) closer()
     const caller = this.#caller
-    const action = this.#capable?.action
-    if (this.#refusal !== null && caller !== null && action !== undefined && action.limits.refusalsPerRun !== null && REFUSALS_COUNTED.has(this.#refusal.step)) {
+    const action = this.#action
+    if (this.#refusal !== null && caller !== null && action !== null && action.limits.refusalsPerRun !== null && REFUSALS_COUNTED.has(this.#refusal.step)) {
       this.#services.background(this.#services.runs.refused(caller.tag, caller.runKey, action.id).catch(() => undefined))
     }
     this.#services.telemetry.call(this.#event())
@@ -140,7 +141,7 @@ export class CallRecord {
   #event (): CallEvent {
     const { identity } = this.#services
     const arrival = this.#arrival
-    const action = this.#capable?.action ?? null
+    const action = this.#action
     const envelope = this.#answer?.envelope
     const reply = this.#reply
     const target = this.#target
