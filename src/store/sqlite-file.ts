@@ -1,5 +1,5 @@
 // The file of the embedded store: made private, locked for this process alone, checked to be as durable as it must be (reliability.md §2.7).
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, realpathSync, statfsSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, realpathSync, statfsSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { isSqliteError, unavailable } from './sqlite-batch.ts'
@@ -82,15 +82,24 @@ function closeDatabase (db: DatabaseSync, real: string): void {
 function prepareFile (path: string): string {
   if (path === '' || path === ':memory:') throw new StateRefused('the state needs a file: sqlite:PATH')
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    makeFolder(dirname(path))
     const folder = realpathSync(dirname(path))
     if (NETWORK_FILE_SYSTEMS.has(statfsSync(folder).type)) throw new StateRefused(`${path} lies on a network file system, whose locks cannot be trusted; use Redis there`)
     const real = join(folder, basename(path))
-    return existsSync(real) ? realpathSync(real) : real
+    if (!existsSync(real)) return real
+    if (!statSync(real).isFile()) throw new StateRefused(`${path} is not a file`)
+    return realpathSync(real)
   } catch (error) {
     if (error instanceof StateRefused) throw error
     throw new StateRefused(`${path} cannot be used: ${(error as Error).message}`, { cause: error })
   }
+}
+
+/** Folder by folder: the recursive mkdir of Node never ends where a parent takes no folders, as under /proc. */
+function makeFolder (path: string): void {
+  if (existsSync(path)) return
+  makeFolder(dirname(path))
+  mkdirSync(path, { mode: 0o700 })
 }
 
 /** 0600 from its first byte on; SQLite gives the log beside it the same mode. An existing file is never opened here: see `openHere`. */
