@@ -49,7 +49,7 @@ function breathing (): () => Promise<void> {
 
 interface ActionsFolder {
   readonly policy: YamlFile | null
-  readonly upstreams: ReadonlyArray<{ readonly name: string, readonly file: YamlFile | null, readonly sheets: readonly YamlFile[] }>
+  readonly upstreams: ReadonlyArray<{ readonly name: string, readonly file: YamlFile | null, readonly sheets: readonly YamlFile[], /** Ids of sheets that could not be read. */ readonly unread: readonly string[] }>
 }
 
 async function readFolder (folder: string, faults: FaultList): Promise<ActionsFolder> {
@@ -73,6 +73,7 @@ async function readFolder (folder: string, faults: FaultList): Promise<ActionsFo
 
 async function readUpstream (folder: string, upstream: string, faults: FaultList): Promise<ActionsFolder['upstreams'][number]> {
   const sheets: YamlFile[] = []
+  const unread: string[] = []
   let file: YamlFile | null = null
   let there = false
   for (const name of await namesIn(folder, upstream, faults)) {
@@ -81,15 +82,19 @@ async function readUpstream (folder: string, upstream: string, faults: FaultList
     if (name === 'upstream.yaml') {
       there = true
       file = await readOne(folder, path, faults)
-    } else if (sheetName(name) === null) {
-      faults.add({ file: path, line: 1, column: 1, rule: 'file-misplaced', message: 'a sheet is named <action>.v<N>.yaml' })
     } else {
+      const named = sheetName(name)
+      if (named === null) {
+        faults.add({ file: path, line: 1, column: 1, rule: 'file-misplaced', message: 'a sheet is named <action>.v<N>.yaml' })
+        continue
+      }
       const sheet = await readOne(folder, path, faults)
-      if (sheet !== null) sheets.push(sheet)
+      if (sheet === null) unread.push(actionId(named))
+      else sheets.push(sheet)
     }
   }
   if (!there) faults.add({ file: `${upstream}/upstream.yaml`, line: 1, column: 1, rule: 'file-missing', message: 'there is no upstream.yaml in this folder' })
-  return { name: upstream, file, sheets }
+  return { name: upstream, file, sheets, unread }
 }
 
 const isYaml = (name: string): boolean => /\.ya?ml$/i.test(name)
@@ -165,7 +170,8 @@ class Loading {
     const upstreams = new Map<string, Upstream>()
     const actions = new Map<string, Action>()
     const references: Array<{ readonly sheet: Sheet, readonly report: Reporter }> = []
-    for (const { name, file, sheets } of files.upstreams) {
+    for (const { name, file, sheets, unread } of files.upstreams) {
+      for (const id of unread) this.#broken.add(id)
       const loaded = file === null ? null : this.#upstream(name, file)
       if (loaded !== null) upstreams.set(name, loaded.upstream)
       for (const sheetFile of sheets) {
@@ -252,7 +258,7 @@ class Loading {
   #checkReferences (sheet: Sheet, report: Reporter): void {
     const requireAction = (id: string | undefined, pointer: string): boolean => {
       if (id === undefined || this.#effects.has(id) || this.#broken.has(id)) return true
-      report.fault(pointer, 'action-unknown', `there is no action "${id}"${suggestion(id, this.#effects.keys())}`)
+      report.fault(pointer, 'action-unknown', `there is no action "${id}"${suggestion(id, [...this.#effects.keys(), ...this.#broken])}`)
       return false
     }
     requireAction(sheet.sunset?.use, '/sunset/use')

@@ -81,7 +81,7 @@ export function effectiveConsent (own: Consent, effect: Effect, involves: readon
 export function compileRoles (policy: PolicySheet, effects: ReadonlyMap<string, Effect>, broken: ReadonlySet<string>, report: Reporter): ReadonlyMap<string, Role> {
   const roles = new Map<string, Role>()
   const requireKnown = (id: string, pointer: string): void => {
-    if (!effects.has(id) && !broken.has(id)) report.fault(pointer, 'action-unknown', `there is no action "${id}"${suggestion(id, effects.keys())}`)
+    if (!effects.has(id) && !broken.has(id)) report.fault(pointer, 'action-unknown', `there is no action "${id}"${suggestion(id, [...effects.keys(), ...broken])}`)
   }
   for (const [name, declared] of Object.entries(policy.roles)) {
     const at = pointerTo('/roles', name)

@@ -21,14 +21,23 @@ export function checkStructure (value: Json, schema: JsonSchema, report: Reporte
   return false
 }
 
-/** A `oneOf` says for each branch why it is not that one: only those of the branch that was meant help anybody. */
+/**
+ * A `oneOf` says for each branch why the value is not that one. Only the branch of the value's own type was meant; where there is none, the choice itself
+ * is what is wrong. Faults of names are told once, where the name stands.
+ */
 function relevant (errors: readonly ErrorObject[]): readonly ErrorObject[] {
   const choices = errors.filter(error => error.keyword === 'oneOf')
+  const branchOf = (error: ErrorObject, choice: ErrorObject): string | null =>
+    error.schemaPath.startsWith(`${choice.schemaPath}/`) ? error.schemaPath.slice(choice.schemaPath.length + 1).split('/')[0]! : null
+  const isMeant = (choice: ErrorObject, branch: string): boolean => !errors.some(error =>
+    branchOf(error, choice) === branch && error.instancePath === choice.instancePath && (error.keyword === 'type' || error.keyword === 'const'))
   return errors.filter(error => {
-    if (error.keyword === 'oneOf') return typeof error.data !== 'object'
-    const choice = choices.find(outer => error.schemaPath.startsWith(`${outer.schemaPath}/`))
-    // The branch that is no object is `none`.
-    return choice === undefined || (typeof choice.data === 'object' && error.keyword !== 'const')
+    if (error.schemaPath.includes('/propertyNames/')) return false
+    if (error.keyword === 'oneOf') return !errors.some(other => branchOf(other, error) !== null && isMeant(error, branchOf(other, error)!))
+    return choices.every(choice => {
+      const branch = branchOf(error, choice)
+      return branch === null || isMeant(choice, branch)
+    })
   })
 }
 
@@ -48,18 +57,15 @@ function tell (error: ErrorObject, schema: JsonSchema, report: Reporter): void {
       return report.fault(at, 'wrong-value', `must be one of ${allowed.join(', ')}${typeof error.data === 'string' ? suggestion(error.data, allowed) : ''}`)
     }
     case 'const': return report.fault(at, 'wrong-value', `must be ${JSON.stringify(params.allowedValue)}`)
-    case 'oneOf': return report.fault(at, 'wrong-value', 'must be "none" or an object')
-    case 'propertyNames': return report.faultAtKey(pointerTo(at, String(params.propertyName)), 'wrong-name', 'the name must match the pattern of names')
-    case 'pattern': {
-      // Of a name: `propertyNames` tells where it stands.
-      if (error.schemaPath.includes('/propertyNames/')) return
-      return report.fault(at, 'wrong-value', `must match ${String(params.pattern)}`)
-    }
-    default: return report.fault(at, 'wrong-value', `${error.message ?? error.keyword}${limitOf(error, schema)}`)
+    case 'oneOf': return report.fault(at, 'wrong-value', `has none of the forms it can have${wordsFor(error, schema)}`)
+    case 'propertyNames': return report.faultAtKey(pointerTo(at, String(params.propertyName)), 'wrong-name', `"${String(params.propertyName)}" cannot be a name here`)
+    case 'pattern': return report.fault(at, 'wrong-value', `must match ${String(params.pattern)}`)
+    default: return report.fault(at, 'wrong-value', `${error.message ?? error.keyword}${wordsFor(error, schema)}`)
   }
 }
 
-function limitOf (error: ErrorObject, schema: JsonSchema): string {
+/** The words that the schema has for the place. */
+function wordsFor (error: ErrorObject, schema: JsonSchema): string {
   const description = (resolvePointer(schema, error.schemaPath.slice(0, error.schemaPath.lastIndexOf('/'))) as { readonly description?: string } | undefined)?.description
   return description === undefined ? '' : ` (${description})`
 }
