@@ -11,8 +11,9 @@ import type { Actor, AttemptEventTold, CallEvent, IntentEvent, Telemetry } from 
 
 /** Reads and refusals are refused themselves while so many rows are not durable. */
 export const ROOM_ROWS = 10_000
-/** Beyond this the ends of writes are dropped too, and counted: memory is finite. */
-const ROWS_MAX = 5 * ROOM_ROWS
+/** Memory is finite: beyond this the rows of reads and refusals are dropped and counted, and much later those of writes too. */
+const READ_ROWS_MAX = 2 * ROOM_ROWS
+const WRITE_ROWS_MAX = 5 * ROOM_ROWS
 const SEGMENT_BYTES_MAX = 64 * 1024 * 1024
 /** Refusals that wait for the call that puts them right. */
 const CORRECTABLE_MAX = 10_000
@@ -170,7 +171,7 @@ class ChainedAudit implements Audit {
   /** @returns its seq, or null where it had to be dropped */
   #add (fields: RowFields): number | null {
     const waiting = this.#chain.waiting()
-    if (waiting >= ROWS_MAX) {
+    if (waiting >= (fields.attempt === undefined ? READ_ROWS_MAX : WRITE_ROWS_MAX)) {
       this.#metrics.lost(1)
       return null
     }

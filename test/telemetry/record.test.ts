@@ -73,9 +73,12 @@ describe('telemetry', () => {
     const internal = `the upstream said ${CANARY}`
     telemetry.call(refusalEvent({ internal, field: `/quantity/${CANARY}` }))
     telemetry.call(callEvent({ internal, outcome: 'unknown', code: 'OUTCOME_UNKNOWN' }))
-    telemetry.call(callEvent({ code: CANARY, rule: CANARY, field: `/${CANARY}`, outcome: 'rejected' }))
-    const { log, metrics } = await written()
-    assert.doesNotMatch([...log, metrics].join(''), /canary/)
+    telemetry.call(refusalEvent({ rule: CANARY, field: `/${CANARY}` }))
+    await telemetry.intent(intentEvent('att_1'))
+    telemetry.call(resultEvent('att_1', { internal }))
+    const { log, audit, metrics } = await written()
+    assert.equal(audit.length, 5)
+    assert.doesNotMatch([...log, ...audit, metrics].join(''), /canary/)
   })
 
   test('lets an intent be durable before it resolves, and says that there is room', async t => {
