@@ -1,0 +1,106 @@
+// The port in plain data, as short as it can be said: what the drivers are compared with. Not a driver: it keeps nothing and locks nothing.
+import { advance as reduce, isUnresolved, RECORD_FORMAT, type AttemptRecord } from '../../src/attempts/attempt.ts'
+import { begunAt, nameOf, stamped } from '../../src/store/codec.ts'
+import { judgeRepeat } from '../../src/store/recall.ts'
+import type { Begun, Recalled, RecordName, Store } from '../../src/store/store.ts'
+
+interface Run { stopped: boolean, readonly calls: Map<string, number>, readonly refusals: Map<string, number>, readonly last: Map<string, string> }
+
+export type ModelStore = Omit<Store, 'claimDue'>
+
+export function openMemory (): ModelStore {
+  const attempts: AttemptRecord[] = []
+  const runs = new Map<string, Run>()
+  const places = new Map<string, Set<string>>()
+  const stopped = new Set<string>()
+  let bound: string | null = null
+  let nowMs = 1_000_000
+  const runOf = (key: string): Run => runs.get(key) ?? runs.set(key, { stopped: false, calls: new Map(), refusals: new Map(), last: new Map() }).get(key)!
+  const placesOf = (tenant: string, action: string): Set<string> => places.get(`${action} ${tenant}`) ?? places.set(`${action} ${tenant}`, new Set()).get(`${action} ${tenant}`)!
+  const add = (counts: Map<string, number>, name: string): number => counts.set(name, (counts.get(name) ?? 0) + 1).get(name)!
+  const find = (id: string): AttemptRecord | null => attempts.find(record => record.id === id) ?? null
+  const latest = (recordKey: string): AttemptRecord | null => attempts.filter(record => record.recordKey === recordKey).sort((one, other) => other.n - one.n)[0] ?? null
+
+  function recall (name: RecordName): Recalled {
+    const run = runOf(name.runKey)
+    return {
+      finding: judgeRepeat(name, latest(name.recordKey), run.last.get(name.upstream) ?? null, nowMs),
+      runStopped: run.stopped,
+      calls: run.calls.get(name.action) ?? 0,
+      unresolved: attempts.filter(record => record.owner.tenant === name.tenant && record.action === name.action && isUnresolved(record.state)).length,
+    }
+  }
+
+  function blocked (record: AttemptRecord): boolean {
+    const mine = [record.claims.target, record.claims.serialize].filter(claim => claim !== null)
+    return attempts.some(other => {
+      if (other.state === 'settled') return false
+      if (other.claims.equal === record.claims.equal && (other.state === 'unknown' || other.state === 'escalated')) return true
+      const held = [other.claims.target, other.claims.serialize]
+      return mine.some(claim => held.includes(claim)) && !(record.guarded && other.state === 'escalated')
+    })
+  }
+
+  return {
+    recall: async name => recall(name),
+    async begin (record, after, limits): Promise<Begun> {
+      const own = find(record.id)
+      if (own?.token === record.token) return { kind: 'begun', record: own }
+      const name = nameOf(record)
+      const run = runOf(record.runKey)
+      const recalled = recall(name)
+      const before = latest(record.recordKey)
+      if (run.stopped) return { kind: 'run_stopped' }
+      if (before?.id !== after?.id || before?.revision !== after?.revision || own !== null) return { kind: 'recalled', recalled }
+      if (limits.callsPerRun !== null && recalled.calls >= limits.callsPerRun) return { kind: 'budget_exhausted' }
+      if (recalled.unresolved >= limits.unresolvedMax) return { kind: 'unresolved_limit' }
+      if (blocked(record)) return { kind: 'target_busy' }
+      const taken = placesOf(name.tenant, record.action)
+      if (limits.concurrencyPerTenant !== null && taken.size >= limits.concurrencyPerTenant) return { kind: 'rate_limited' }
+      if (limits.concurrencyPerTenant !== null) taken.add(record.id)
+      attempts.push(begunAt(record, ++nowMs))
+      add(run.calls, record.action)
+      run.last.set(record.upstream, record.id)
+      return { kind: 'begun', record: attempts.at(-1)! }
+    },
+    async advance (held, event) {
+      const record = find(held.id)
+      if (record === null) return { kind: 'missing' }
+      if (record.format > RECORD_FORMAT) return { kind: 'refused', record, alarm: false }
+      const moved = reduce(record, event)
+      if (moved.kind === 'already') return { kind: 'already', record }
+      if (moved.kind === 'refused') return { kind: 'refused', record, alarm: moved.alarm }
+      const next = stamped(moved, ++nowMs)
+      attempts[attempts.indexOf(record)] = next
+      if (next.state === 'settled') placesOf(record.owner.tenant, record.action).delete(record.id)
+      return { kind: 'changed', record: next }
+    },
+    find: async id => find(id),
+    ofRun: async (tag, runKey, limit) => attempts.filter(record => record.tag === tag && record.runKey === runKey).reverse().slice(0, limit),
+    unresolved: async limit => attempts.filter(record => isUnresolved(record.state)).slice(0, limit),
+    async stopRun (_tag, runKey) {
+      runOf(runKey).stopped = true
+      stopped.add(runKey)
+    },
+    stoppedRuns: async () => [...stopped],
+    countRefusal: async (_tag, runKey, action) => add(runOf(runKey).refusals, action),
+    async enter (place, limits) {
+      const run = runOf(place.runKey)
+      const taken = placesOf(place.tenant, place.action)
+      if (taken.has(place.callId)) return 'entered'
+      if (run.stopped) return 'run_stopped'
+      if (limits.callsPerRun !== null && (run.calls.get(place.action) ?? 0) >= limits.callsPerRun) return 'budget_exhausted'
+      if (limits.concurrencyPerTenant !== null && taken.size >= limits.concurrencyPerTenant) return 'rate_limited'
+      taken.add(place.callId)
+      add(run.calls, place.action)
+      return 'entered'
+    },
+    async leave (place) { placesOf(place.tenant, place.action).delete(place.callId) },
+    async bindKey (keyId) {
+      bound ??= keyId
+      return bound === keyId
+    },
+    async ping () {},
+    async close () {},
+  }
+}
