@@ -167,18 +167,18 @@ function closingBrace (text: string, from: number): number {
     if (character === '{') depth++
     else if (character === '}' && depth-- === 0) return at
     else if (character === '"' || character === "'") {
-      at = stringEnd(text, at, /(?:^|[^A-Za-z0-9_])[bB]?[rR][bB]?$/.test(text.slice(Math.max(0, at - 3), at)))
+      at = stringEnd(text, at)
       if (at === -1) return -1
     }
   }
   return -1
 }
 
-/** The last character of a CEL string that begins at `from`; a raw one knows no escapes. */
-function stringEnd (text: string, from: number, raw: boolean): number {
+/** The last character of a CEL string that begins at `from`; in a raw one too, a quote behind a backslash does not end it. */
+function stringEnd (text: string, from: number): number {
   const quote = text.startsWith(text[from]!.repeat(3), from) ? text[from]!.repeat(3) : text[from]!
   for (let at = from + quote.length; at < text.length; at++) {
-    if (text[at] === '\\' && !raw) at++
+    if (text[at] === '\\') at++
     else if (text.startsWith(quote, at)) return at + quote.length - 1
   }
   return -1
