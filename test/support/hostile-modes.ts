@@ -1,6 +1,7 @@
 // The ways in which the hostile upstream answers, by name. `whole` answers are honest HTTP; the others are what networks, gateways and bad servers do.
 import type { Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
+import { reset } from './reset.ts'
 import type { LedgerEntry } from './hostile-upstream.ts'
 
 export type Mode = (socket: Socket, request: LedgerEntry) => void
@@ -42,16 +43,16 @@ export const hostileModes: { readonly [name: string]: Mode } = {
 
   // The connection breaks.
   'end-after': socket => { socket.end() },
-  'reset-after': socket => { socket.resetAndDestroy() },
+  'reset-after': reset,
   'reset-when-reused': (socket, request) => {
     if (request.onConnection === 1) socket.write(whole(200, [JSON_TYPE], BODY))
-    else socket.resetAndDestroy()
+    else reset(socket)
   },
-  'partial-head-reset': socket => { socket.write('HTTP/1.1 200 OK\r\nContent-Ty', () => setTimeout(() => socket.resetAndDestroy(), 20)) },
+  'partial-head-reset': socket => { socket.write('HTTP/1.1 200 OK\r\nContent-Ty', () => setTimeout(reset, 20, socket)) },
   'short-length': writeAndEnd(`${head(JSON_TYPE, 'Content-Length: 100')}{"ok":tr`),
   'short-length-close': writeAndEnd(`${head(JSON_TYPE, 'Content-Length: 100', 'Connection: close')}{"ok":tr`),
   'chunked-cut': writeAndEnd(`${head(JSON_TYPE, 'Transfer-Encoding: chunked')}${chunk('{"ok":')}`),
-  'body-reset': socket => { socket.write(`${head(JSON_TYPE, 'Content-Length: 100')}{"ok":tr`, () => setTimeout(() => socket.resetAndDestroy(), 20)) },
+  'body-reset': socket => { socket.write(`${head(JSON_TYPE, 'Content-Length: 100')}{"ok":tr`, () => setTimeout(reset, 20, socket)) },
   'until-close': writeAndEnd(`${head(JSON_TYPE, 'Connection: close')}${BODY}`),
   'until-close-cut': writeAndEnd(`${head(JSON_TYPE, 'Connection: close')}${BODY.slice(0, 7)}`),
 

@@ -2,6 +2,7 @@
 // of an answer is written: `ledger` is what really happened, whatever the client was told. The first path segment chooses the mode.
 import { createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls'
+import { reset } from './reset.ts'
 import { hostileModes, type Mode } from './hostile-modes.ts'
 
 /** One request that arrived whole: one effect. */
@@ -40,7 +41,7 @@ export interface HostileUpstream {
 
 export async function startHostileUpstream (options: { readonly tls?: TlsOptions, readonly host?: string } = {}): Promise<HostileUpstream> {
   const host = options.host ?? '127.0.0.1'
-  const state = { ledger: [] as LedgerEntry[], bytes: 0, connections: 0, seq: 0 }
+  const state = { ledger: [] as LedgerEntry[], bytes: 0, connections: 0, seq: 0, stopped: false }
   const sockets = new Set<Socket>()
   const modes = new Map<string, Mode>(Object.entries(hostileModes))
 
@@ -53,6 +54,8 @@ export async function startHostileUpstream (options: { readonly tls?: TlsOptions
     socket.setNoDelay(true)
     socket.on('error', () => {})
     socket.on('close', () => sockets.delete(socket))
+    socket.on('end', () => socket.end())
+    if (state.stopped) socket.destroy()
     if (upstream.accepting === 'end') socket.end()
     socket.on('data', data => {
       state.bytes += data.length
@@ -73,9 +76,7 @@ export async function startHostileUpstream (options: { readonly tls?: TlsOptions
     })
   }
   const accept = (socket: Socket): void => {
-    if (upstream.accepting !== 'reset') return
-    socket.on('error', () => {})
-    socket.resetAndDestroy()
+    if (upstream.accepting === 'reset') reset(socket)
   }
 
   const server: Server = options.tls === undefined
@@ -109,6 +110,7 @@ export async function startHostileUpstream (options: { readonly tls?: TlsOptions
     },
     endConnections () { for (const socket of sockets) socket.end() },
     async stop () {
+      state.stopped = true
       for (const socket of sockets) socket.destroy()
       await new Promise<void>(resolve => server.close(() => resolve()))
     },

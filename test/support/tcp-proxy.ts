@@ -1,6 +1,7 @@
 // A TCP proxy that spoils connections on purpose, between a client and a server on loopback. Every fault can be switched on and off while connections
 // are open; all of it is counted, so that a test can say what really passed.
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { reset } from './reset.ts'
 
 export type Direction = 'up' | 'down'
 
@@ -65,11 +66,11 @@ export async function startTcpProxy (upstream: { readonly port: number, readonly
   const counts: Counters = { connections: 0, received: { up: 0, down: 0 }, passed: { up: 0, down: 0 }, faults: 0 }
   const links = new Set<Link>()
   let faults = none()
+  let stopped = false
   const server = createServer({ allowHalfOpen: true }, client => {
     counts.connections += 1
-    if (faults.resetNew) {
-      client.on('error', () => {})
-      client.resetAndDestroy()
+    if (faults.resetNew || stopped) {
+      reset(client)
       return
     }
     const link = new Link(client, upstream, () => faults, counts, () => links.delete(link))
@@ -106,6 +107,7 @@ export async function startTcpProxy (upstream: { readonly port: number, readonly
       if (!server.listening) await listen(server, port)
     },
     async stop () {
+      stopped = true
       for (const link of links) link.reset()
       if (server.listening) await new Promise<void>(resolve => server.close(() => resolve()))
     },
@@ -214,8 +216,8 @@ class Link {
   reset (): void {
     if (this.#over) return
     this.#finish()
-    this.#client.resetAndDestroy()
-    this.#server.resetAndDestroy()
+    reset(this.#client)
+    reset(this.#server)
   }
 
   end (): void {
