@@ -156,6 +156,25 @@ test('the bounds of depth and size are faults', async t => {
   assert.equal(faultOf(() => document.schema('/components/schemas/Wide', 'response')).code, 'schema-too-large')
 })
 
+test('long chains of composed schemas are faults, not overflows', async t => {
+  for (const keyword of ['allOf', 'anyOf', 'not', 'properties']) {
+    const schemas = Object.fromEntries(Array.from({ length: 30_000 }, (_, i) => {
+      const next = { $ref: `${S}N${i + 1}` }
+      return [`N${i}`, { [keyword]: keyword === 'not' ? next : keyword === 'properties' ? { a: next } : [next] }]
+    }))
+    const document = await documentOf(t, withSchemas({ ...schemas, N30000: {} }))
+    if (keyword === 'properties') assert.doesNotThrow(() => document.schema('/components/schemas/N0', 'request'))
+    else assert.equal(faultOf(() => document.schema('/components/schemas/N0', 'request')).code, 'schema-too-deep', keyword)
+  }
+})
+
+test('values that canonical JSON cannot hold are faults', async t => {
+  for (const text of ['const: .nan', 'enum: [.inf]', 'enum: ["\\ud800"]']) {
+    const document = await documentOf(t, `openapi: 3.1.0\ncomponents: {schemas: {A: {${text}}}}\n`, 'a.yaml')
+    assert.equal(faultOf(() => document.schema('/components/schemas/A', 'response')).code, 'not-json', text)
+  }
+})
+
 test('the subtypes of a schema with a discriminator are kept beside it', async t => {
   const parent = { type: 'object', required: ['kind'], properties: { kind: { type: 'string' } } }
   const child = (parentRef: string, name: string): object => ({ allOf: [{ $ref: parentRef }, { type: 'object', properties: { [name]: { type: 'string' } } }] })

@@ -90,6 +90,17 @@ test('ten levels of aliases of aliases are refused at once', async t => {
   assert.equal(faultOf(() => documents.open('bomb.yaml')).code, 'yaml-aliases')
 })
 
+test('a document nested a hundred thousand levels deep is refused, or read without overflow', async t => {
+  const deep = '['.repeat(100_000)
+  const documents = await documentsOf(t, {
+    'flow.yaml': `a: ${deep}`, 'block.yaml': Array.from({ length: 2000 }, (_, i) => `${' '.repeat(i)}a:`).join('\n'),
+    'deep.json': `{"openapi": "3.1.0", "x-deep": ${deep}${']'.repeat(100_000)}, "components": {"schemas": {"A": {"const": ${deep}${']'.repeat(100_000)}}}}}`,
+  })
+  assert.equal(faultOf(() => documents.open('flow.yaml')).code, 'yaml-invalid')
+  assert.ok(['yaml-invalid', 'version-unsupported'].includes(faultOf(() => documents.open('block.yaml')).code))
+  assert.equal(faultOf(() => documents.open('deep.json').schema('/components/schemas/A', 'response')).code, 'not-json')
+})
+
 test('a document beyond the bounds of size is refused before it is parsed', async t => {
   const documents = await documentsOf(t, { 'a.yaml': `a: "${'x'.repeat(8 * 1024 * 1024)}"`, 'b.json': Buffer.alloc(64 * 1024 * 1024 + 1, 0x20) })
   assert.equal(faultOf(() => documents.open('a.yaml')).code, 'document-too-large')
