@@ -94,12 +94,19 @@ function contextOf (roots: readonly Root[], bindings: Bindings, extra: Extra): R
       context.set(name, found === undefined ? Optional.none() : Optional.of(found))
       continue
     }
-    const bound = name === 'item' ? extra.item : bindings[name] as unknown as Json
+    const bound = name === 'item' ? extra.item : name === 'attempt' ? attemptOf(bindings) : bindings[name] as unknown as Json
     // null: not known here (no target, no attempt yet). The expression then meets an unknown variable and fails.
     const value = bound === null && name !== 'item' ? undefined : pick(bound, shape, use)
     if (value !== undefined) context.set(name, value)
   }
   return context
+}
+
+/** A reference that is not known yet is not there: nothing may be asked with null in its place. */
+function attemptOf ({ attempt }: Bindings): Json {
+  if (attempt === null) return null
+  const { id, key, reference } = attempt
+  return reference === null ? { id, key } : { id, key, reference }
 }
 
 function check (text: string, variables: Variables): { readonly reading: ReturnType<typeof readPaths>, readonly type: string } {

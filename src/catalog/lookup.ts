@@ -1,5 +1,6 @@
 // How an attempt whose outcome is open is looked up: what is asked, what the answer means, and when finding nothing proves that nothing happened.
 import { ExpressionFault, isObject, type Absence, type Bindings, type Json, type Lookup } from './catalog.ts'
+import { isName } from './paths.ts'
 import { compileExpression, ExpressionError, type Condition, type Expression, type Extra } from './expression.ts'
 import type { Reporter } from './faults.ts'
 import type { Operation } from './openapi/operation.ts'
@@ -111,12 +112,22 @@ function makeAbsence (when: Condition, find: Find | null, settlesAfterMs: number
 /** @throws ExpressionFault where the list or one of its items cannot be read: the one that cannot may be the one that is looked for */
 function search (find: Find | null, bindings: Bindings): Extra {
   if (find === null) return {}
-  const list = find.list.evaluate(bindings)
+  const list = listOf(find.list, bindings)
   if (list === undefined) return {}
   if (!Array.isArray(list)) throw new ExpressionFault(`${find.list.text}: not a list`)
   if (list.length > FIND_ITEMS_MAX) throw new ExpressionFault(`${find.list.text}: more than ${FIND_ITEMS_MAX} items`)
   for (const item of list as readonly Json[]) if (find.where.holds(bindings, { item })) return { found: item }
   return {}
+}
+
+/** As it came where it is a plain chain: what an item holds beside what is asked for cannot keep it from being found. */
+function listOf (expression: Expression, bindings: Bindings): Json | undefined {
+  const { path } = expression
+  if (path === null || path.some(name => !isName(name))) return expression.evaluate(bindings)
+  let value: Json | undefined = bindings as unknown as Json
+  for (const name of path) value = isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
+  if (value === undefined) throw new ExpressionFault(`${expression.text}: there is no list`)
+  return value
 }
 
 /** Whether absence can prove anything (reliability.md §3.6). */

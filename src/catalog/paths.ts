@@ -11,6 +11,9 @@ import { alternatives, ANY, BOOL, listOf, shapeOfValue, union, type ObjectShape,
 export type Path = readonly string[]
 const EACH = '\u0000*'
 
+/** A name, not the sign for every item. */
+export const isName = (part: string): boolean => part !== EACH
+
 export class ExpressionError extends Error {
   readonly rule: string
   readonly offset: number

@@ -158,11 +158,12 @@ test('the bounds of depth and size are faults', async t => {
 
 test('long chains of composed schemas are faults, not overflows', async t => {
   for (const keyword of ['allOf', 'anyOf', 'not', 'properties']) {
-    const schemas = Object.fromEntries(Array.from({ length: 30_000 }, (_, i) => {
+    const length = keyword === 'properties' ? 3000 : 15_000
+    const schemas = Object.fromEntries(Array.from({ length }, (_, i) => {
       const next = { $ref: `${S}N${i + 1}` }
       return [`N${i}`, { [keyword]: keyword === 'not' ? next : keyword === 'properties' ? { a: next } : [next] }]
     }))
-    const document = await documentOf(t, withSchemas({ ...schemas, N30000: {} }))
+    const document = await documentOf(t, withSchemas({ ...schemas, [`N${length}`]: {} }))
     if (keyword === 'properties') assert.doesNotThrow(() => document.schema('/components/schemas/N0', 'request'))
     else assert.equal(faultOf(() => document.schema('/components/schemas/N0', 'request')).code, 'schema-too-deep', keyword)
   }
