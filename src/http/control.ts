@@ -1,6 +1,6 @@
 // The control socket: how commands on the same machine reach a running broker. A Unix socket that only its owner may connect to; one line of JSON
 // asks, one line answers, and the connection ends. Whoever may connect may do everything here, so the file's mode is the whole authorization.
-import { chmodSync, lstatSync, mkdirSync, statSync, unlinkSync } from 'node:fs'
+import { lstatSync, mkdirSync, statSync, unlinkSync } from 'node:fs'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { dirname } from 'node:path'
 import { CatalogFaults, isObject, type Fault, type Json, type JsonObject } from '../catalog/catalog.ts'
@@ -107,18 +107,15 @@ async function removeStale (path: string): Promise<void> {
 }
 
 async function listenPrivately (server: Server, path: string): Promise<void> {
-  // The file is made while `listen` runs, so that the mask covers it and no moment is left in which others could connect.
+  // The file is made before `listen` returns, so that the mask covers it and no moment is left in which others could connect.
   const mask = process.umask(0o177)
+  const listening = new Promise<void>((resolve, reject) => { server.once('error', reject).listen(path, resolve) })
+  process.umask(mask)
   try {
-    const listening = new Promise<void>((resolve, reject) => { server.once('error', reject).listen(path, resolve) })
-    process.umask(mask)
     await listening
-    chmodSync(path, 0o600)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     throw new ControlUnavailable(code === 'EADDRINUSE' ? `Another broker serves ${path}.` : `The control socket ${path} cannot be served: ${code}`)
-  } finally {
-    process.umask(mask)
   }
 }
 

@@ -28,7 +28,7 @@ describe('what is slow', () => {
   })
 
   test('headers that come a byte at a time are cut off with 408', async t => {
-    const boundary = await startBoundary(t, { timeouts: SHORT })
+    const boundary = await startBoundary(t, { timeouts: { ...SHORT, requestMs: 60_000 } })
     const client = await RawClient.open(t, boundary.port)
     client.send('GET /v1/actions HTTP/1.1\r\nHost: 127.0.0.1\r\n')
     for (let at = 0; !client.ended && client.received === ''; at++) {

@@ -45,7 +45,8 @@ describe('a body is JSON', () => {
   }
 
   test('a byte order mark in front is refused, and U+FEFF inside a text is not', () => {
-    assert.equal(codeOf(Buffer.from([0xef, 0xbb, 0xbf, 0x7b, 0x7d])), 'MALFORMED_JSON')
+    const refusal = refusalOf(Buffer.from([0xef, 0xbb, 0xbf, 0x7b, 0x7d]))
+    assert.deepEqual([refusal.code, refusal.details.rule], ['MALFORMED_JSON', 'byte_order_mark'])
     assert.equal(codeOf(Buffer.from([0xff, 0xfe, 0x7b, 0x00, 0x7d, 0x00])), 'ILL_FORMED_TEXT')
     assert.equal(decode('"\ufeff"'), '\ufeff')
   })
@@ -176,7 +177,7 @@ describe('size is bounded before anything recurses', () => {
     assert.equal(codeOf(deep), 'TOO_DEEP')
     assert.equal(codeOf('{"a":['.repeat(20_000)), 'TOO_DEEP')
     // The scan stops at the same place in both, so that only reading the bytes differs: a thousand times the work would show by far.
-    assert.ok(medianMs(() => refusalOf(deep)) < 100 * medianMs(() => refusalOf(shallow)) + 5)
+    assert.ok(fastestMs(() => refusalOf(deep)) < 100 * fastestMs(() => refusalOf(shallow)) + 5)
   })
 
   test('work is linear in the length for texts that are made to make it quadratic', () => {
@@ -191,19 +192,19 @@ describe('size is bounded before anything recurses', () => {
     for (const [name, shape] of Object.entries(shapes)) {
       const [small, large] = [Buffer.from(shape(64_000)), Buffer.from(shape(1_024_000))]
       const settle = (bytes: Buffer) => () => { try { decodeJson(bytes) } catch { /* refused is as good */ } }
-      const ratio = medianMs(settle(large)) / Math.max(0.02, medianMs(settle(small)))
+      const ratio = fastestMs(settle(large)) / Math.max(0.02, fastestMs(settle(small)))
       assert.ok(ratio < 16 * 8, `${name}: 16 times the text took ${ratio.toFixed(0)} times as long`)
     }
   })
 })
 
-function medianMs (work: () => void): number {
-  const times = Array.from({ length: 7 }, () => {
+function fastestMs (work: () => void): number {
+  // The fastest of many is what the work needs; everything above it is what else the machine was doing.
+  return Math.min(...Array.from({ length: 15 }, () => {
     const from = performance.now()
     work()
     return performance.now() - from
-  })
-  return times.sort((one, other) => one - other)[3]!
+  }))
 }
 
 describe('whatever is sent', () => {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { gzipSync } from 'node:zlib'
 import { describe, test } from 'node:test'
 import { BODY_BYTES_MAX } from '../../src/http/body.ts'
-import { call, rawCall, say, sendRaw, startBoundary, TOKEN, type Said } from './boundary.ts'
+import { call, RawClient, rawCall, say, sendRaw, startBoundary, TOKEN, type Said } from './boundary.ts'
 
 function assertRefused (said: Pick<Said, 'status' | 'json'> | null, status: number, code: string): void {
   assert.ok(said !== null, 'no answer')
@@ -84,10 +84,16 @@ describe('bodies', () => {
     assertRefused(answer, 401, 'UNAUTHENTICATED')
     assert.equal(answer!.headers['connection'], 'close')
     await client.end()
-    // Then with all of it on its way: the answer comes through and is not lost to a reset.
-    const full = await sendRaw(t, boundary.port, Buffer.concat([Buffer.from(head), Buffer.alloc(size, 0x20)]))
-    assertRefused(full.answer, 401, 'UNAUTHENTICATED')
-    await full.client.end()
+    // Then by a client that sends all of it before it reads a byte: the answer comes through and is not lost to a reset.
+    const full = await RawClient.open(t, boundary.port)
+    full.socket.pause()
+    await new Promise<void>((resolve, reject) => {
+      full.socket.once('error', reject)
+      full.socket.write(Buffer.concat([Buffer.from(head), Buffer.alloc(size, 0x20)]), () => { resolve() })
+    })
+    full.socket.resume()
+    assertRefused(await full.answer(), 401, 'UNAUTHENTICATED')
+    await full.end()
     assert.equal(boundary.reads.count, 0)
   })
 

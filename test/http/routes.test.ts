@@ -225,7 +225,7 @@ describe('a listener', () => {
     const text = (await socket.toArray()).join('')
     assert.match(text, /^HTTP\/1\.1 200 /)
     assert.match(text, /strict-transport-security: max-age=\d+/)
-    const old = connectTls({ host: '127.0.0.1', port: boundary.port, ca, servername: 'localhost', minVersion: 'TLSv1', maxVersion: 'TLSv1.1' })
+    const old = connectTls({ host: '127.0.0.1', port: boundary.port, ca, servername: 'localhost', minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' })
     await assert.rejects(once(old, 'secureConnect'))
   })
 })
