@@ -14,10 +14,13 @@ if owner == token then return { 'again', digits(at), attempt(prefix, id) } end
 local run = redis.call('HMGET', KEYS[3], 'stopped', 'calls:' .. action, 'last:' .. upstream)
 if run[1] then return { 'run_stopped' } end
 
--- An attempt of this very id that the record key does not name: the name was lost, the attempt was not.
-local latest_id = owner and id or redis.call('GET', KEYS[1])
+local latest_id = redis.call('GET', KEYS[1])
 local latest_revision = latest_id and redis.call('HGET', prefix .. 'attempt:' .. latest_id, 'revision')
-if not latest_revision then latest_id = false end
+if not latest_revision then
+  -- An attempt of this very id that the record key does not name: the name was lost, the attempt was not.
+  latest_id = owner and id
+  latest_revision = owner and redis.call('HGET', KEYS[2], 'revision')
+end
 local unresolved = redis.call('SCARD', KEYS[6])
 if owner or (latest_id or '') ~= after_id or (latest_revision or '') ~= after_revision then
   return { 'recalled', digits(at), latest_id and attempt(prefix, latest_id), run[1], run[2], run[3], unresolved }

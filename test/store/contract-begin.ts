@@ -119,6 +119,8 @@ function keys (name: string, open: OpenStore): void {
     const answers = await Promise.all(Array.from({ length: 20 }, () => store.begin(draft({ args: { a: 1 }, n: 1 }), place.after, FREE)))
     assert.equal(answers.filter(answer => answer.kind === 'begun').length, 1)
     assert.equal(answers.filter(answer => answer.kind === 'recalled').length, 19)
+    const late = await store.begin(draft({ args: { a: 1 } }), null, FREE)
+    assert.equal(late.kind === 'recalled' && late.recalled.finding.kind === 'in_progress' && late.recalled.finding.record.n, 1, 'the latest one is told, though an older one has the id that was asked for')
   })
 
   test(`${name}: the upstream key changes with a new attempt unless the upstream provably saw nothing`, async t => {
