@@ -8,10 +8,10 @@ import {
   ExpressionFault, type Action, type Bindings, type Check, type Json, type JsonObject, type Lookup, type ProposalTemplate, type Read, type ScopeRule, type Target,
   type Upstream,
 } from './catalog.ts'
-import { noUse, type Use } from './convert.ts'
 import { freezeDeep } from './freeze.ts'
 import type { Expression, Variables } from './expression.ts'
 import type { Reporter } from './faults.ts'
+import { idempotencyOf, withKey } from './idempotency.ts'
 import { checkSchema } from './input.ts'
 import { checkAbsence, compileLookup, isLookup, type CompiledLookup } from './lookup.ts'
 import type { Operation } from './openapi/operation.ts'
@@ -19,7 +19,8 @@ import { checkCode, compileConditionAt, compileRules, expressionsOf, judgeAnswer
 import { effectiveConsent, type PolicySheet } from './policy.ts'
 import { compileRequest, type CompiledRequest } from './request.ts'
 import type { SchemaCompiler } from './schema.ts'
-import { ANY, STRING, type Shape } from './shape.ts'
+import { ANY } from './shape.ts'
+import { errorsOf, messagesOf } from './sheet-errors.ts'
 import type { PartsSheet, Sheet } from './sheet.ts'
 import { compileTemplate, compileTextTemplate, type Template } from './template.ts'
 import { findUnused } from './unused.ts'
@@ -91,7 +92,7 @@ class SheetCompiler {
     this.#examples(checker, finish)
     // What rests on all expressions can be judged only where all could be read.
     if (this.#report.count === faultsBefore && request !== null) {
-      findUnused(sheet.input, usesOfArguments(this.#expressions), this.#report)
+      findUnused(sheet.input, this.#expressions, this.#report)
       if (outcome?.compiled != null) this.#absence(outcome.compiled, request)
     }
     if (request === null || outcome === null || checker === null) return null
@@ -392,87 +393,3 @@ const guards = (expressions: readonly Expression[]): boolean => expressions.some
   const target = expression.uses.get('target')
   return target !== undefined && (target.whole || target.names.has('version'))
 })
-
-function usesOfArguments (expressions: readonly Expression[]): Use {
-  const all = noUse()
-  for (const expression of expressions) {
-    const use = expression.uses.get('args')
-    if (use !== undefined) mergeInto(all, use)
-  }
-  return all
-}
-
-function mergeInto (into: Use, from: Use): void {
-  // Used at all, if only to see whether it is there.
-  into.whole ||= from.whole || (from.names.size === 0 && from.each === null)
-  for (const [name, use] of from.names) {
-    const known = into.names.get(name) ?? noUse()
-    into.names.set(name, known)
-    mergeInto(known, use)
-  }
-  if (from.each !== null) mergeInto(into.each ??= noUse(), from.each)
-}
-
-/** Every own code with its message, the first that was given. */
-function messagesOf (sheet: Sheet): ReadonlyMap<string, string> {
-  const messages = new Map<string, string>()
-  for (const { code, message } of declarations(sheet)) if (message !== undefined && !messages.has(code)) messages.set(code, message)
-  return messages
-}
-
-function errorsOf (sheet: Sheet): Action['errors'] {
-  const messages = messagesOf(sheet)
-  const errors = new Map<string, Action['errors'][number]>()
-  for (const { code, retryable } of declarations(sheet)) {
-    const message = messages.get(code)
-    if (message !== undefined && !errors.has(code)) errors.set(code, { code, message, retryable: retryable ?? false })
-  }
-  return [...errors.values()]
-}
-
-function declarations (sheet: Sheet): ReadonlyArray<{ readonly code: string, readonly message?: string | undefined, readonly retryable?: boolean | undefined }> {
-  const rules = [...sheet.checks ?? [], ...sheet.outcomes ?? [], ...isLookup(sheet.lookup) ? sheet.lookup.outcomes : []]
-  return rules.flatMap(rule => rule.error === undefined ? [] : [{ code: rule.error, message: rule.message, retryable: rule.retryable }])
-}
-
-function idempotencyOf (sheet: Sheet): Action['idempotency'] {
-  const declared = sheet.idempotency
-  if (declared === undefined) return null
-  const retentionMs = durationMs(declared.retention)
-  if (declared.header !== undefined) return Object.freeze({ place: 'header', name: declared.header, retentionMs })
-  if (declared.query !== undefined) return Object.freeze({ place: 'query', name: declared.query, retentionMs })
-  return Object.freeze({ place: 'body', name: declared.body ?? '', retentionMs })
-}
-
-const KEY = '${attempt.key}'
-
-/** The upstream key stands in the request like anything else that a sheet places. */
-function withKey (parts: PartsSheet, sheet: Sheet, report: Reporter): PartsSheet {
-  const declared = sheet.idempotency
-  if (declared === undefined) return parts
-  const places = [declared.header, declared.query, declared.body].filter(place => place !== undefined)
-  if (places.length !== 1) {
-    report.faultAtKey('/idempotency', 'idempotency-place', 'the key goes to one place: header, query or body')
-    return parts
-  }
-  const placed = (values: JsonObject | undefined, name: string): JsonObject => {
-    const taken = Object.entries(values ?? {}).find(([other]) => declared.header !== undefined ? other.toLowerCase() === name.toLowerCase() : other === name)
-    if (taken !== undefined && taken[1] !== KEY) report.faultAtKey('/idempotency', 'idempotency-place', `the request already puts something else into "${name}"`)
-    return taken !== undefined ? values! : { ...values, [name]: KEY }
-  }
-  if (declared.header !== undefined) return { ...parts, headers: placed(parts.headers, declared.header) }
-  if (declared.query !== undefined) return { ...parts, query: placed(parts.query, declared.query) }
-  const body = putAt(parts.body ?? {}, declared.body!.slice(1).split('/').map(token => token.replaceAll('~1', '/').replaceAll('~0', '~')))
-  if (body === undefined) report.faultAtKey('/idempotency/body', 'idempotency-place', 'the body of the request has no object there, or something else stands there')
-  return body === undefined ? parts : { ...parts, body }
-}
-
-/** A copy with the key at the end of the path; undefined where the way leads through something that is no object of the sheet. */
-function putAt (value: Json, path: readonly string[]): Json | undefined {
-  const [name, ...rest] = path as readonly [string, ...string[]]
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
-  const object = value as JsonObject
-  if (rest.length === 0) return object[name] === undefined || object[name] === KEY ? { ...object, [name]: KEY } : undefined
-  const within = putAt(object[name] ?? {}, rest)
-  return within === undefined ? undefined : { ...object, [name]: within }
-}
