@@ -33,7 +33,7 @@ export interface ShopBroker {
   requestsSince (mark: number): readonly string[]
 }
 
-/** @param settings further AVAL_* variables */
+/** @param settings further variables of its environment */
 export async function startShopBroker (t: TestContext, settings: { readonly [name: string]: string } = {}): Promise<ShopBroker> {
   const folder = mkdtempSync(join(tmpdir(), 'aval-shop-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
