@@ -7,7 +7,7 @@ import type { Json } from '../catalog/catalog.ts'
 import { bodyKind, supportsMediaType } from '../catalog/openapi/media-type.ts'
 import type { BodyDefinition, Encoding, JsonSchema, Operation } from '../catalog/openapi/operation.ts'
 import { escapeReserved, escapeStrict } from './escape.ts'
-import { expand } from './style.ts'
+import { expand, separatorOf } from './style.ts'
 import { base64Bytes, jsonText, refuse, scalarText } from './text.ts'
 
 export interface Body {
@@ -22,6 +22,7 @@ export function bodyOf (operation: Operation, mediaType: string | null): BodyDef
   return all.find(body => bodyKind(body.mediaType) === 'json') ?? all.find(body => supportsMediaType(body.mediaType))
 }
 
+type Schema = { readonly [keyword: string]: unknown }
 type Fields = { readonly [key: string]: Json }
 
 function fieldsOf (value: Json, internal: string): ReadonlyArray<readonly [string, Json]> {
@@ -30,18 +31,19 @@ function fieldsOf (value: Json, internal: string): ReadonlyArray<readonly [strin
 }
 
 /** The schema behind its references, which all point into its own `$defs`. */
-function resolved (schema: unknown, root: JsonSchema): { readonly [keyword: string]: unknown } {
+function resolved (schema: unknown, root: JsonSchema): Schema {
+  const definitions = typeof root === 'object' ? root['$defs'] as Schema | undefined : undefined
   let at = schema
   for (let hops = 0; hops < 32; hops++) {
     if (typeof at !== 'object' || at === null) return {}
     const reference = (at as { readonly $ref?: unknown }).$ref
-    if (typeof reference !== 'string') return at as { readonly [keyword: string]: unknown }
-    at = (typeof root === 'object' ? root['$defs'] as { readonly [name: string]: unknown } | undefined : undefined)?.[reference.slice('#/$defs/'.length)]
+    if (typeof reference !== 'string') return at as Schema
+    at = definitions?.[reference.slice('#/$defs/'.length)]
   }
   return {}
 }
 
-function propertySchema (definition: BodyDefinition, name: string): { readonly [keyword: string]: unknown } {
+function propertySchema (definition: BodyDefinition, name: string): Schema {
   const search = (schema: unknown, depth: number): unknown => {
     const node = resolved(schema, definition.schema)
     const properties = node['properties'] as object | undefined
@@ -52,10 +54,10 @@ function propertySchema (definition: BodyDefinition, name: string): { readonly [
   return resolved(search(definition.schema, 0), definition.schema)
 }
 
-const saysBase64 = (schema: { readonly [keyword: string]: unknown }): boolean =>
+const saysBase64 = (schema: Schema): boolean =>
   schema['contentEncoding'] !== undefined || schema['format'] === 'byte' || schema['format'] === 'base64'
 
-function octets (value: Json, schema: { readonly [keyword: string]: unknown }, internal: string): Buffer {
+function octets (value: Json, schema: Schema, internal: string): Buffer {
   const bytes = base64Bytes(value, internal)
   return saysBase64(schema) ? Buffer.from(value as string, 'latin1') : bytes
 }
@@ -104,7 +106,7 @@ interface Part {
 // WHATWG HTML, multipart/form-data encoding algorithm: these three are escaped in names, nothing else is
 const partName = (name: string): string => name.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
 
-function partOf (name: string, value: Json, schema: { readonly [keyword: string]: unknown }, encoding: Encoding | undefined, internal: string): Part {
+function partOf (name: string, value: Json, schema: Schema, encoding: Encoding | undefined, internal: string): Part {
   const media = schema['contentMediaType']
   const declared = encoding?.contentType === undefined || encoding.contentType === null
     ? typeof media === 'string' ? media : undefined
@@ -121,25 +123,28 @@ function partOf (name: string, value: Json, schema: { readonly [keyword: string]
   if (kind === 'json' || (declared === undefined && typeof value === 'object' && value !== null)) {
     return { head: `${head}\r\ncontent-type: ${declared ?? 'application/json'}\r\n`, bytes: Buffer.from(jsonText(value, internal)) }
   }
-  return { head: declared === undefined ? `${head}\r\n` : `${head}\r\ncontent-type: ${declared}\r\n`, bytes: Buffer.from(scalarText(value, internal)) }
+  const plain = declared === undefined ? `${head}\r\n` : `${head}\r\ncontent-type: ${declared}\r\n`
+  return { head: plain, bytes: Buffer.from(scalarText(value, internal)) }
+}
+
+/** A list in one part. Nothing is escaped there, so no value may hold what stands between them. */
+function separated (list: readonly Json[], separator: string, internal: string): string {
+  const texts = list.map(item => scalarText(item, internal))
+  if (texts.some(text => text.includes(separator))) {
+    throw refuse('separator', 'A value holds the character that separates values in this place.', internal)
+  }
+  return texts.join(separator)
 }
 
 function partsOf (definition: BodyDefinition, value: Json, internal: string): readonly Part[] {
   return fieldsOf(value, internal).flatMap(([name, item]) => {
     const encoding = definition.encoding.get(name)
     const schema = propertySchema(definition, name)
-    if (encoding !== undefined && encoding.contentType === null && Array.isArray(item)) {
-      // A list in one part, separated as its style says; nothing is escaped there, so no value may hold the separator.
-      const forbidden = encoding.explode ? undefined : ({ spaceDelimited: ' ', pipeDelimited: '|', tabDelimited: '\t' } as { [style: string]: string })[encoding.style] ?? ','
-      if (forbidden !== undefined) {
-        const texts = (item as readonly Json[]).map(one => scalarText(one, internal))
-        if (texts.length === 0) throw refuse('empty', 'An empty list would vanish from the form.', internal)
-        if (texts.some(text => text.includes(forbidden))) throw refuse('separator', 'A value holds the character that separates values in this place.', internal)
-        return [partOf(name, texts.join(forbidden), {}, undefined, internal)]
-      }
-    }
     if (!Array.isArray(item)) return [partOf(name, item, schema, encoding, internal)]
     if (item.length === 0) throw refuse('empty', 'An empty list would vanish from the form.', internal)
+    if (encoding !== undefined && encoding.contentType === null && !encoding.explode) {
+      return [partOf(name, separated(item as readonly Json[], separatorOf(encoding.style), internal), {}, undefined, internal)]
+    }
     const each = resolved(schema['items'], definition.schema)
     return (item as readonly Json[]).map(one => partOf(name, one, each, encoding, internal))
   })

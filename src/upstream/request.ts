@@ -63,7 +63,9 @@ function itemsOf (parameter: Parameter, value: Json, writing: Writing): readonly
 
 function buildPath (operation: Operation, plan: Plan, values: JsonObject): string {
   for (const name of Object.keys(values)) {
-    if (!plan.path.some(parameter => parameter.name === name)) throw refuse('path', 'A value has no place in the path.', `path value of ${operation.id}`)
+    if (!plan.path.some(parameter => parameter.name === name)) {
+      throw refuse('path', 'A value has no place in the path.', `path value of ${operation.id}`)
+    }
   }
   let text = plan.literals[0] ?? ''
   plan.path.forEach((parameter, index) => {
@@ -105,14 +107,16 @@ function addressOf (upstream: Upstream): Address {
 }
 
 /** `name=value` texts of a query or of cookies. An object that is spread over names must not reach a name that is not its own. */
-function pairsOf (upstream: Upstream, operation: Operation, place: 'query' | 'cookie', declared: ReadonlyMap<string, Parameter>, values: JsonObject): readonly string[] {
+function pairsOf (upstream: Upstream, operation: Operation, place: 'query' | 'cookie', values: JsonObject): readonly string[] {
+  const declared = planOf(operation)[place]
   const reserved = addressOf(upstream).credentials[place]
   const taken = new Set<string>()
   const pairs: string[] = []
   for (const [name, value] of Object.entries(values)) {
     const parameter = declared.get(name) ?? undeclared(name, place)
     const internal = `${place} parameter ${name} of ${operation.id}`
-    const escape = parameter.style === 'cookie' ? (text: string) => cookieText(text, internal) : parameter.allowReserved && place === 'query' ? escapeReserved : escapeStrict
+    const plain = parameter.allowReserved && place === 'query' ? escapeReserved : escapeStrict
+    const escape = parameter.style === 'cookie' ? (text: string) => cookieText(text, internal) : plain
     const own = new Set<string>()
     for (const item of itemsOf(parameter, value, { escape, internal })) {
       const written = item.name ?? name
@@ -175,8 +179,8 @@ function requireAll (upstream: Upstream, operation: Operation, placed: PlacedReq
   for (const parameter of operation.parameters) {
     if (!parameter.required || parameter.in === 'path') continue
     const { in: place, name } = parameter
-    const given = place === 'query' ? Object.hasOwn(placed.query, name) : place === 'cookie' ? Object.hasOwn(placed.cookies, name) : Object.hasOwn(headers, name.toLowerCase())
-    if (!given && !credentials[place].has(name.toLowerCase())) {
+    const given = place === 'header' ? headers : place === 'query' ? placed.query : placed.cookies
+    if (!Object.hasOwn(given, place === 'header' ? name.toLowerCase() : name) && !credentials[place].has(name.toLowerCase())) {
       throw refuse('required', 'A value that the upstream requires is missing.', `${place} parameter ${name} of ${operation.id}`)
     }
   }
@@ -214,8 +218,8 @@ export function buildRequest (upstream: Upstream, placed: PlacedRequest): WireRe
   const { operation } = placed
   const plan = planOf(operation)
   const path = upstream.basePath + buildPath(operation, plan, placed.path)
-  const query = pairsOf(upstream, operation, 'query', plan.query, placed.query).join('&')
-  const cookies = pairsOf(upstream, operation, 'cookie', plan.cookie, placed.cookies).join('; ')
+  const query = pairsOf(upstream, operation, 'query', placed.query).join('&')
+  const cookies = pairsOf(upstream, operation, 'cookie', placed.cookies).join('; ')
   const headers = headersOf(upstream, operation, plan, placed.headers)
   requireAll(upstream, operation, placed, headers)
   proveAddress(upstream, operation, plan, path, query)

@@ -19,7 +19,9 @@ interface Row {
   readonly forbidden: RegExp | null
 }
 
-const row = (first: string, between: string, within: string, named: boolean, forbidden: RegExp | null = null): Row => ({ first, between, within, named, forbidden })
+function row (first: string, between: string, within: string, named: boolean, forbidden: RegExp | null = null): Row {
+  return { first, between, within, named, forbidden }
+}
 
 const ROWS: { readonly [style in ParameterStyle]: Row } = {
   simple: row('', ',', ',', false),
@@ -71,7 +73,8 @@ function itemsOf (value: readonly Json[], internal: string): readonly Json[] {
 /** `name[a][b]=…`: nested only where the style is `brackets`, because OpenAPI leaves deepObject undefined for anything but flat objects. */
 function bracketed (name: string, value: Json, nested: boolean, top: boolean, { escape, internal }: Writing): readonly Item[] {
   if (isFields(value) && (top || nested)) {
-    return entriesOf(value, internal).flatMap(([key, item]) => bracketed(`${name}[${bracketKey(key, internal)}]`, item, nested, false, { escape, internal }))
+    return entriesOf(value, internal).flatMap(([key, item]) =>
+      bracketed(`${name}[${bracketKey(key, internal)}]`, item, nested, false, { escape, internal }))
   }
   if (Array.isArray(value) && nested) {
     return itemsOf(value as readonly Json[], internal).flatMap((item, index) => {
@@ -115,12 +118,17 @@ export function expand (parameter: Styled, value: Json, writing: Writing): reado
   }
   if (isFields(value)) {
     const entries = entriesOf(value, internal)
-    if (!explode) return [{ name: own, text: entries.map(([key, item]) => `${write(key, true)}${rule.within}${write(item, true)}`).join(rule.within) }]
+    if (!explode) {
+      return [{ name: own, text: entries.flatMap(([key, item]) => [write(key, true), write(item, true)]).join(rule.within) }]
+    }
     if (rule.named) return entries.map(([key, item]) => ({ name: checkedText(key, rule, true, writing, style), text: write(item, true) }))
     return entries.map(([key, item]) => ({ name: null, text: `${write(key, true)}=${write(item, true)}` }))
   }
   return [{ name: own, text: write(value, false) }]
 }
+
+/** What stands between the items of a list that is not exploded, where nothing is escaped. */
+export const separatorOf = (style: ParameterStyle): string => decodeURIComponent(ROWS[style].within) || ','
 
 /** Items joined for a path or a header. */
 export function joined ({ style }: Styled, items: readonly Item[], escape: (text: string) => string): string {

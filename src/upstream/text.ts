@@ -29,7 +29,8 @@ export function scalarText (value: Json, internal: string): string {
     case 'number': return numberText(value, internal)
     case 'boolean': return String(value)
     default:
-      throw refuse(value === null ? 'null' : 'type', value === null ? 'null cannot be sent in this place.' : 'A list or an object cannot be sent in this place.', internal)
+      if (value === null) throw refuse('null', 'null cannot be sent in this place.', internal)
+      throw refuse('type', 'A list or an object cannot be sent in this place.', internal)
   }
 }
 

@@ -14,7 +14,9 @@ const formOf = (value: Json, encoding: ReadonlyMap<string, Encoding> = new Map()
   String(build(bodiesOf({ mediaType: 'application/x-www-form-urlencoded', encoding }), { body: value }).body)
 
 /** The parts of a multipart body, by an own reading of its bytes. */
-function partsOf (request: { readonly headers: { readonly [name: string]: string }, readonly body: Buffer | null }): ReadonlyArray<{ readonly head: string, readonly bytes: Buffer }> {
+function partsOf (
+  request: { readonly headers: { readonly [name: string]: string }, readonly body: Buffer | null },
+): ReadonlyArray<{ readonly head: string, readonly bytes: Buffer }> {
   const boundary = /^multipart\/form-data; boundary=([0-9a-z-]{1,70})$/.exec(request.headers['content-type'] ?? '')?.[1]
   assert.ok(boundary !== undefined && request.body !== null)
   const text = request.body.toString('latin1')
@@ -90,25 +92,41 @@ test('F-9: a multipart form with a file of bytes and a part of JSON', () => {
   assert.deepEqual(file?.bytes, BYTES)
   assert.equal(meta?.head, 'content-disposition: form-data; name="meta"\r\ncontent-type: application/json')
   assert.equal(String(meta?.bytes), '{"title":"ü"}')
-  for (const value of ['not base64!', 'YQ', 'YQ=', 'YR==', 'Y Q==', 'YQ==\n', '-_-_', 5]) assert.equal(ruleOf(() => build(operation, { body: { file: value } })), 'base64', String(value))
+  for (const value of ['not base64!', 'YQ', 'YQ=', 'YR==', 'Y Q==', 'YQ==\n', '-_-_', 5]) assert.equal(
+    ruleOf(() => build(operation, { body: { file: value } })), 'base64', String(value),
+  )
 })
 
 test('parts of a multipart form are written by their schema and encoding', () => {
   const schema = {
     $ref: '#/$defs/Form',
     $defs: {
-      Form: { allOf: [{ properties: { pdf: { $ref: '#/$defs/Pdf' }, photos: { type: 'array', items: { type: 'string', format: 'binary' } }, coded: { type: 'string', format: 'byte' } } }] },
+      Form: {
+        allOf: [
+          {
+            properties: {
+              pdf: { $ref: '#/$defs/Pdf' },
+              photos: { type: 'array', items: { type: 'string', format: 'binary' } },
+              coded: { type: 'string', format: 'byte' },
+            },
+          },
+        ],
+      },
       Pdf: { type: 'string', contentMediaType: 'application/pdf' },
     },
   }
   const encoding = new Map<string, Encoding>([
-    ['photos', { ...styled('form', true), contentType: 'image/*, image/png' }], ['note', { ...styled('form', true), contentType: 'text/markdown' }], ['csv', styled('form', false)],
+    [
+      'photos', { ...styled('form', true), contentType: 'image/*, image/png' },
+    ], ['note', { ...styled('form', true), contentType: 'text/markdown' }], ['csv', styled('form', false)],
   ])
   const operation = bodiesOf({ mediaType: 'multipart/form-data', schema, encoding })
   const parts = partsOf(build(operation, { body: {
     pdf: BASE64, photos: [BASE64, ''], coded: 'YQ==', note: '# a', csv: ['a', 'b'], list: [1, { b: 2 }], 'q"\r\n': 'x',
   } }))
-  assert.deepEqual(parts.map(part => [part.head.replaceAll('\r\n', ' | ').replace('content-disposition: form-data; ', ''), part.bytes.toString('base64')]), [
+  assert.deepEqual(parts.map(
+    part => [part.head.replaceAll('\r\n', ' | ').replace('content-disposition: form-data; ', ''), part.bytes.toString('base64')],
+  ), [
     ['name="pdf"; filename="pdf" | content-type: application/pdf', BASE64],
     ['name="photos"; filename="photos" | content-type: image/png', BASE64],
     ['name="photos"; filename="photos" | content-type: image/png', ''],
@@ -158,7 +176,17 @@ test('F-9: of several bodies JSON is sent unless another is named, and one that 
 })
 
 test('the media types that can be sent are known before anything is sent', () => {
-  const yes = ['application/json', 'application/problem+json', 'application/x-www-form-urlencoded', 'multipart/form-data', 'text/plain', 'text/csv', 'application/octet-stream', 'image/png', 'application/pdf']
+  const yes = [
+    'application/json',
+    'application/problem+json',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data',
+    'text/plain',
+    'text/csv',
+    'application/octet-stream',
+    'image/png',
+    'application/pdf',
+  ]
   const no = ['application/xml', 'multipart/mixed', 'multipart/related', 'application/yaml', '*/*', 'text/*', 'image/*', 'application/*', '']
   for (const type of yes) assert.equal(supportsMediaType(type), true, type)
   for (const type of no) assert.equal(supportsMediaType(type), false, type)

@@ -18,7 +18,9 @@ interface Received {
 }
 
 /** A server that keeps what it receives, and a way to build and send one request to it. */
-async function serverOf (t: TestContext): Promise<{ readonly received: Received[], act (operation: Operation, values: Partial<PlacedRequest>): Promise<void> }> {
+async function serverOf (t: TestContext): Promise<{
+  readonly received: Received[], act (operation: Operation, values: Partial<PlacedRequest>): Promise<void>,
+}> {
   const received: Received[] = []
   const server = createServer((incoming, response) => {
     const chunks: Buffer[] = []
@@ -48,8 +50,10 @@ async function serverOf (t: TestContext): Promise<{ readonly received: Received[
 }
 
 const HOSTILE = [
-  '..', '.', '%2e%2e', '%2E%2e', '.%2E', '%2e', '%252e%252e', '%25252e', '%2F', '%5C', '%5c', '%00', '%', '%41', '100%', 'a/b', 'a%2Fb', '/', '//evil.example.test',
-  '\\', '\\\\evil.example.test', 'a\\b', 'a?x=1', '?', 'a#f', '#', ';v=1', ';x=..', 'a;b', '', '\u0000', '\t', '..\t', '\n..', 'a\r\nb', '\u007f', '\u0085',
+  '..', '.', '%2e%2e', '%2E%2e', '.%2E', '%2e', '%252e%252e', '%25252e', '%2F', '%5C', '%5c', '%00', '%', '%41', '100%',
+  'a/b', 'a%2Fb', '/', '//evil.example.test',
+  '\\', '\\\\evil.example.test', 'a\\b', 'a?x=1', '?', 'a#f', '#', ';v=1', ';x=..', 'a;b', '',
+  '\u0000', '\t', '..\t', '\n..', 'a\r\nb', '\u007f', '\u0085',
   'http://evil.example.test/', '@evil.example.test', '../../admin', '..;/admin', './x', '/..', '{uid}/x',
 ]
 
@@ -76,7 +80,11 @@ test('a hostile value is refused in every style of a path, in lists and in the n
       const operation = operationWith({ path: '/a/{c}/z', parameters: [parameterOf({ name: 'c', in: 'path', style, explode })] })
       for (const value of HOSTILE) {
         for (const c of [value, ['ok', value], { key: value }, { [value]: 'ok' }]) {
-          const rule = ruleOf(() => buildRequest(upstream, { operation, path: { c: c as Json }, query: {}, headers: {}, cookies: {}, body: undefined, mediaType: null }))
+          const rule = ruleOf(
+            () => buildRequest(
+              upstream, { operation, path: { c: c as Json }, query: {}, headers: {}, cookies: {}, body: undefined, mediaType: null },
+            ),
+          )
           assert.ok(rule === 'path' || rule === 'separator', `${style} ${JSON.stringify(c)} ${rule}`)
         }
       }
@@ -100,7 +108,28 @@ test('a path value that is missing, null, a list of nothing or foreign is refuse
 test('what is merely unusual in a path arrives escaped, in its own segment', async t => {
   const { received, act } = await serverOf(t)
   const operation = caseOf('F-19', 'dropNote')
-  const values = [' ', 'https:evil', 'ünï', 'a b', 'x.y', '...', '..a', 'a..', 'a+b&c=d', 'a:b@c', '\u{1f600}', '\'"<>`|^~!*()', '{x}', '[1]', 'e\u0301', '\u00e9', '\uff0e\uff0e', true, 5, -1.5]
+  const values = [
+    ' ',
+    'https:evil',
+    'ünï',
+    'a b',
+    'x.y',
+    '...',
+    '..a',
+    'a..',
+    'a+b&c=d',
+    'a:b@c',
+    '\u{1f600}',
+    '\'"<>`|^~!*()',
+    '{x}',
+    '[1]',
+    'e\u0301',
+    '\u00e9',
+    '\uff0e\uff0e',
+    true,
+    5,
+    -1.5,
+  ]
   for (const nid of values) await act(operation, { path: { uid: 'u', nid } })
   assert.deepEqual(received.map(one => decodeURIComponent(one.url.replace('/base/users/u/notes/', ''))), values.map(String))
   for (const one of received) assert.match(one.url, /^\/base\/users\/u\/notes\/(?:[A-Za-z0-9._~-]|%[0-9A-F]{2})+$/)

@@ -1,4 +1,4 @@
-// Written, then read back by small parsers of its own: every value that is not refused arrives as it was, and the path has the segments of its template.
+// Written, then read back by small parsers of their own: what is not refused arrives as it was, and the path has the segments of its template.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -7,7 +7,9 @@ import type { ParameterStyle } from '../../src/catalog/openapi/operation.ts'
 import { Refusal } from '../../src/errors.ts'
 import { bodiesOf, build, operationWith, parameterOf, queryOf } from './placing.ts'
 
-const text = fc.oneof(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'binary' }), fc.constantFrom('..', '.', 'a,b', 'a;b=c', 'a|b', 'a b', 'a%2Fb', '#', '&x=y'))
+const text = fc.oneof(
+  fc.string({ unit: 'grapheme' }), fc.string({ unit: 'binary' }), fc.constantFrom('..', '.', 'a,b', 'a;b=c', 'a|b', 'a b', 'a%2Fb', '#', '&x=y'),
+)
 const list = fc.array(text, { minLength: 1, maxLength: 4 })
 const object = fc.dictionary(fc.string({ minLength: 1, unit: 'grapheme' }), text, { minKeys: 1, maxKeys: 4, noNullPrototype: true })
 const value: fc.Arbitrary<Json> = fc.oneof(text, list, object)
@@ -24,8 +26,12 @@ function unlessRefused<T> (act: () => T): T | undefined {
 
 const decode = decodeURIComponent
 const split = (raw: string, separator: string): string[] => raw.split(separator).map(decode)
-const paired = (flat: readonly string[]): Json => Object.fromEntries(flat.flatMap((item, index) => index % 2 === 0 ? [[item, flat[index + 1] ?? '']] : []))
-const entries = (raw: string, separator: string): Json => Object.fromEntries(raw.split(separator).map(pair => pair.split('=').map(decode) as [string, string]))
+const paired = (flat: readonly string[]): Json => Object.fromEntries(
+  flat.flatMap((item, index) => index % 2 === 0 ? [[item, flat[index + 1] ?? '']] : []),
+)
+const entries = (raw: string, separator: string): Json => Object.fromEntries(
+  raw.split(separator).map(pair => pair.split('=').map(decode) as [string, string]),
+)
 
 /** Reads a query of one parameter `c` as a server does that knows style, explode and the kind of the value. */
 function readQuery (query: string, style: ParameterStyle, explode: boolean, like: Json): Json {
@@ -40,7 +46,9 @@ function readQuery (query: string, style: ParameterStyle, explode: boolean, like
 
 /** Reads one path segment likewise. */
 function readSegment (segment: string, style: ParameterStyle, explode: boolean, like: Json): Json {
-  const bare = style === 'simple' ? segment : style === 'label' ? segment.slice(1) : segment.slice(1).replace(explode && typeof like === 'object' ? '' : /^c=?/, '')
+  const bare = style === 'simple' ? segment : style === 'label' ? segment.slice(1) : segment.slice(1).replace(
+    explode && typeof like === 'object' ? '' : /^c=?/, '',
+  )
   const between = style === 'label' && explode ? '.' : style === 'matrix' && explode ? ';' : ','
   if (Array.isArray(like)) return style === 'matrix' && explode ? bare.split(';').map(pair => decode(pair.replace(/^c=?/, ''))) : split(bare, between)
   if (typeof like === 'object') return explode ? entries(bare, between) : paired(split(bare, ','))
@@ -78,7 +86,9 @@ test('a path is read back segment by segment, and never has more or fewer segmen
 
 test('whatever the values, the address is the one of the template', () => {
   fc.assert(fc.property(text, text, fc.dictionary(text, value, { noNullPrototype: true }), (a, b, query) => {
-    const operation = operationWith({ path: '/a/{x}/b/{y}.{x}', parameters: [parameterOf({ name: 'x', in: 'path' }), parameterOf({ name: 'y', in: 'path' })] })
+    const operation = operationWith(
+      { path: '/a/{x}/b/{y}.{x}', parameters: [parameterOf({ name: 'x', in: 'path' }), parameterOf({ name: 'y', in: 'path' })] },
+    )
     const request = unlessRefused(() => build(operation, { path: { x: a, y: b }, query }))
     if (request === undefined) return
     assert.match(request.path, /^\/v1\/a\/[^/?#]+\/b\/[^/?#]+(?:\?[^#]*)?$/)
@@ -99,7 +109,9 @@ test('a form is read back to the fields it was written from', () => {
 test('a JSON body is read back to the value it was written from, digit by digit', () => {
   const operation = bodiesOf({ mediaType: 'application/json' })
   const json = fc.jsonValue({ maxDepth: 4 })
-  fc.assert(fc.property(fc.oneof(json, fc.double({ noNaN: true, noDefaultInfinity: true }), fc.double({ min: -1e-5, max: 1e-5, noNaN: true })), given => {
+  fc.assert(fc.property(fc.oneof(json, fc.double({
+    noNaN: true, noDefaultInfinity: true,
+  }), fc.double({ min: -1e-5, max: 1e-5, noNaN: true })), given => {
     const body = unlessRefused(() => String(build(operation, { body: given as Json }).body))
     if (body === undefined) return
     assert.deepEqual(JSON.parse(body), JSON.parse(JSON.stringify(given)))

@@ -113,7 +113,9 @@ test('deepObject takes flat objects alone, brackets take any', () => {
 test('allowReserved leaves readable what cannot end the value, and nothing else', () => {
   const reserved = ':/?#[]@!$&\'()*+,;='
   assert.equal(queryOf({ allowReserved: true }, reserved), 'c=:/?%23%5B%5D@!$%26%27()*%2B,;%3D')
-  assert.equal(queryOf({}, reserved), `c=${encodeURIComponent(reserved).replace(/[!'()*]/g, char => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)}`)
+  assert.equal(
+    queryOf({}, reserved), `c=${encodeURIComponent(reserved).replace(/[!'()*]/g, char => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)}`,
+  )
   assert.equal(queryOf({ allowReserved: true }, 'a&d=e#f'), 'c=a%26d%3De%23f')
   assert.equal(queryOf({ allowReserved: true }, '100%25 ü\n'), 'c=100%2525%20%C3%BC%0A')
   assert.equal(queryOf({ allowReserved: true, explode: false }, ['a,b', 'c']), 'c=a%2Cb,c')
@@ -121,8 +123,11 @@ test('allowReserved leaves readable what cannot end the value, and nothing else'
 
 test('numbers are written exactly and without an exponent, or refused', () => {
   const rows: ReadonlyArray<readonly [number, string]> = [
-    [0, '0'], [-0, '0'], [1, '1'], [-17, '-17'], [19.99, '19.99'], [0.1, '0.1'], [1e-7, '0.0000001'], [-1.5e-9, '-0.0000000015'], [1.25e-10, '0.000000000125'],
-    [9007199254740991, '9007199254740991'], [-9007199254740991, '-9007199254740991'], [123456789.125, '123456789.125'], [5e-324, `0.${'0'.repeat(323)}5`],
+    [0, '0'], [-0, '0'], [1, '1'], [-17, '-17'], [19.99, '19.99'], [0.1, '0.1'], [1e-7, '0.0000001'],
+    [-1.5e-9, '-0.0000000015'], [1.25e-10, '0.000000000125'],
+    [9007199254740991, '9007199254740991'], [
+      -9007199254740991, '-9007199254740991',
+    ], [123456789.125, '123456789.125'], [5e-324, `0.${'0'.repeat(323)}5`],
   ]
   for (const [value, text] of rows) {
     assert.equal(queryOf({}, value), `c=${text}`)
@@ -183,7 +188,8 @@ test('headers are visible ASCII on one line, under names that are free', () => {
   }
   const operation = operationWith()
   for (const name of [
-    'Host', 'Content-Length', 'transfer-encoding', 'Connection', 'Cookie', 'Authorization', 'Proxy-Authorization', 'Content-Type', 'Accept-Encoding', 'TE', 'Upgrade',
+    'Host', 'Content-Length', 'transfer-encoding', 'Connection', 'Cookie', 'Authorization', 'Proxy-Authorization',
+    'Content-Type', 'Accept-Encoding', 'TE', 'Upgrade',
     'Expect', '__proto__', 'a b', 'a:b', '', 'ü', 'a\r\n',
   ]) {
     assert.equal(ruleOf(() => build(operation, { headers: Object.fromEntries([[name, 'x']]) })), 'header', name)
@@ -204,7 +210,9 @@ test('F-20: the header of the credential is never set by a value, and a line bre
 test('every request accepts JSON unless something else is said, and is never encoded', () => {
   assert.deepEqual(build(operationWith(), {}).headers, { accept: 'application/json', 'accept-encoding': 'identity' })
   const upstream = upstreamOf({ headers: { accept: 'text/csv', 'user-agent': 'aval', 'x-version': '3' } })
-  assert.deepEqual(build(operationWith(), {}, upstream).headers, { accept: 'text/csv', 'user-agent': 'aval', 'x-version': '3', 'accept-encoding': 'identity' })
+  assert.deepEqual(
+    build(operationWith(), {}, upstream).headers, { accept: 'text/csv', 'user-agent': 'aval', 'x-version': '3', 'accept-encoding': 'identity' },
+  )
   assert.equal(build(operationWith(), { headers: { 'X-Version': 4 } }, upstream).headers['x-version'], '4')
 })
 
@@ -222,7 +230,12 @@ test('what the document requires must be there, unless the credential or the ups
 })
 
 test('values are looked up as own properties, whatever their names', () => {
-  const operation = operationWith({ path: '/a/{toString}', parameters: [parameterOf({ name: 'toString', in: 'path' }), parameterOf({ name: 'constructor', in: 'query', required: true })] })
+  const operation = operationWith(
+    {
+      path: '/a/{toString}',
+      parameters: [parameterOf({ name: 'toString', in: 'path' }), parameterOf({ name: 'constructor', in: 'query', required: true })],
+    },
+  )
   assert.equal(ruleOf(() => build(operation, { path: {}, query: { constructor: 'b' } })), 'path')
   assert.equal(ruleOf(() => build(operation, { path: { toString: 'a' }, query: {} })), 'required')
   assert.equal(build(operation, { path: { toString: 'a' }, query: { constructor: 'b' } }).path, '/v1/a/a?constructor=b')

@@ -91,7 +91,9 @@ function compileOperation (opened: Opened, located: Located): Operation {
   const parts = dialect === '2.0' ? readOperation2(reading, pathItem, operation) : readOperation3(reading, pathItem, operation)
   const parameters = matchedToTemplate(reading, operation, path, parts.parameters)
   const servers = dialect === '2.0' ? [] : serversOf(pathItem, operation)
-  if (isObject(source.root) && typeof own(source.root, '$self') === 'string') warn(reading, rootOf(source), '$self is not read; references are relative to the file')
+  if (isObject(source.root) && typeof own(source.root, '$self') === 'string') {
+    warn(reading, rootOf(source), '$self is not read; references are relative to the file')
+  }
   const id = located.id ?? `${method} ${path}`
   return Object.freeze({
     id, method, path, ...parts, parameters, servers,
@@ -179,7 +181,9 @@ export async function openDocuments (folder: string): Promise<Documents> {
       const opened = documents.get(name)
       if (opened !== undefined) return opened
       const source = sourceOf(name)
-      if (source === undefined) throw new DocumentFault('document-unknown', 'The folder of documents has no such file.', name, '', { line: 1, column: 1 })
+      if (source === undefined) {
+        throw new DocumentFault('document-unknown', 'The folder of documents has no such file.', name, '', { line: 1, column: 1 })
+      }
       const version = versionOf(source.root)
       const dialect = dialectOf(version)
       if (version === undefined || dialect === undefined) {

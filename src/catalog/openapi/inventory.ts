@@ -74,7 +74,8 @@ export function takeInventory (source: Source, dialect: Dialect, references: Ref
       if (first !== undefined && others.length === 0) return first
       if (first !== undefined) {
         const routes = [first, ...others].map(one => `${one.method} ${one.path}`).join(', ')
-        throw fault(childOf(others[0]?.operation ?? first.operation, 'operationId'), 'operation-ambiguous', `More than one operation is named so; name it as one of: ${routes}`)
+        const second = childOf(others[0]?.operation ?? first.operation, 'operationId')
+        throw fault(second, 'operation-ambiguous', `More than one operation is named so; name it as one of: ${routes}`)
       }
       const path = /^[A-Z][A-Z0-9-]* (\/.*)$/s.exec(selector)?.[1]
       const reason = path === undefined ? undefined : broken.get(path)

@@ -11,6 +11,10 @@ const isNumber = (value: unknown): boolean => typeof value === 'number' && Numbe
 const isCount = (value: unknown): boolean => Number.isInteger(value) && (value as number) >= 0
 const isBoolean = (value: unknown): boolean => typeof value === 'boolean'
 
+/** Data that whoever compares it can go down. */
+const isShallow = (value: unknown, depth = 0): boolean =>
+  typeof value !== 'object' || value === null || (depth < 100 && Object.values(value).every(item => isShallow(item, depth + 1)))
+
 /** Keywords that are kept as they are where their value has the right form. */
 const KEPT: ReadonlyMap<string, (value: unknown) => boolean> = new Map(Object.entries({
   title: isString,
@@ -31,9 +35,9 @@ const KEPT: ReadonlyMap<string, (value: unknown) => boolean> = new Map(Object.en
   minContains: isCount,
   maxContains: isCount,
   uniqueItems: isBoolean,
-  const: () => true,
+  const: (value: unknown) => isShallow(value),
   // An empty list would forbid every value; who writes it means none of that.
-  enum: (value: unknown) => Array.isArray(value) && value.length > 0,
+  enum: (value: unknown) => Array.isArray(value) && value.length > 0 && isShallow(value),
 }))
 
 const TYPES: ReadonlySet<unknown> = new Set(['null', 'boolean', 'object', 'array', 'number', 'string', 'integer'])
@@ -117,7 +121,8 @@ export function plainKeywords (node: Dictionary, dispensable: ReadonlySet<string
   if (typeof pattern === 'string') {
     const usable = usablePattern(pattern)
     if (usable !== null) keywords.set('pattern', usable)
-    if (usable !== pattern) warn(usable === null ? 'a pattern that no linear-time engine takes is left out' : 'the delimiters of a pattern are left out')
+    if (usable === null) warn('a pattern that no linear-time engine takes is left out')
+    else if (usable !== pattern) warn('the delimiters of a pattern are left out')
   }
   const required = own(node, 'required')
   if (required !== undefined && !Array.isArray(required)) warn('required is no list and is left out')

@@ -68,7 +68,8 @@ function jsonSource (file: string, text: string, data: unknown): Source {
 
 function yamlSource (file: string, text: string): Source {
   if (text.length > YAML_BYTES_MAX) {
-    throw new DocumentFault('document-too-large', `YAML of more than ${YAML_BYTES_MAX} characters is not read; keep the document as JSON.`, file, '', START)
+    const message = `YAML of more than ${YAML_BYTES_MAX} characters is not read; keep the document as JSON.`
+    throw new DocumentFault('document-too-large', message, file, '', START)
   }
   const result = parseYaml(text)
   if ('complaint' in result) {

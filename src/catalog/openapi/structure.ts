@@ -136,7 +136,8 @@ export function checkStructure (dialect: Dialect, kind: Kind, node: unknown): St
   const errors = [...validate.errors ?? []].sort((a, b) => b.instancePath.split('/').length - a.instancePath.split('/').length)
   const error = errors[0]
   const extra = error?.params as { readonly additionalProperty?: string, readonly allowedValues?: readonly unknown[] } | undefined
-  const pointer = extra?.additionalProperty === undefined ? error?.instancePath ?? '' : childPointer(error?.instancePath ?? '', extra.additionalProperty)
+  const at = error?.instancePath ?? ''
+  const pointer = extra?.additionalProperty === undefined ? at : childPointer(at, extra.additionalProperty)
   const allowed = extra?.allowedValues === undefined ? '' : `: ${extra.allowedValues.join(', ')}`
   return { pointer, message: `By OpenAPI ${dialect} this ${error?.message ?? 'is not valid'}${allowed}.` }
 }

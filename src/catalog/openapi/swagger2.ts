@@ -42,7 +42,8 @@ function parameterOf (reading: Reading, raw: RawParameter): Parameter {
   const where = raw.in as ParameterPlace
   const { style, explode } = collectionOf(node)
   // `multi` is for queries and forms only (2.0, Parameter Object), so in paths and headers a list is separated by commas.
-  const placed: Collection = where === 'path' || where === 'header' ? { style: style === 'form' ? 'simple' : style, explode: false } : { style, explode }
+  const bare = where === 'path' || where === 'header'
+  const placed: Collection = bare ? { style: style === 'form' ? 'simple' : style, explode: false } : { style, explode }
   return {
     name: raw.name,
     in: where,

@@ -59,8 +59,20 @@ function complaintOf ({ document, positionOf }: Parsed): YamlComplaint | undefin
   return found
 }
 
+const START: Position = { line: 1, column: 1 }
+
 /** @returns the data, or what is wrong with the text */
 export function parseYaml (text: string): { readonly data: unknown } | { readonly complaint: YamlComplaint } {
+  try {
+    return parseBounded(text)
+  } catch (error) {
+    // The parser goes down one call a level.
+    if (error instanceof RangeError) return { complaint: { code: 'yaml-invalid', message: 'The document is nested too deeply.', position: START } }
+    throw error
+  }
+}
+
+function parseBounded (text: string): { readonly data: unknown } | { readonly complaint: YamlComplaint } {
   const parsed = parse(text)
   const error = parsed.document.errors[0]
   if (error !== undefined) {
@@ -71,9 +83,10 @@ export function parseYaml (text: string): { readonly data: unknown } | { readonl
   if (complaint !== undefined) return { complaint }
   try {
     return { data: parsed.document.toJS({ maxAliasCount: ALIASES_MAX }) as unknown }
-  } catch {
-    // the only thing it throws here: aliases of aliases whose product exceeds the bound
-    return { complaint: { code: 'yaml-aliases', message: 'The aliases unfold beyond the bound.', position: { line: 1, column: 1 } } }
+  } catch (error) {
+    if (error instanceof RangeError) throw error
+    // the only other thing it throws here: aliases of aliases whose product exceeds the bound
+    return { complaint: { code: 'yaml-aliases', message: 'The aliases unfold beyond the bound.', position: START } }
   }
 }
 

@@ -16,7 +16,9 @@ test('every operation of every case can be listed and read', () => {
     const document = documents.open(name)
     return document.operations().map(({ method, path }) => document.operation(`${method} ${path}`).id)
   })
-  assert.deepEqual(read.sort(), ['clash', 'createFolder', 'dropNote', 'file', 'formIt', 'getOrder', 'hdrs', 'me', 'multi', 'ping', 'raw', 'styles', 'upload'])
+  assert.deepEqual(
+    read.sort(), ['clash', 'createFolder', 'dropNote', 'file', 'formIt', 'getOrder', 'hdrs', 'me', 'multi', 'ping', 'raw', 'styles', 'upload'],
+  )
 })
 
 test('F-1: a schema that holds itself is kept as one definition that refers to itself', () => {
@@ -81,8 +83,12 @@ test('F-9: every body keeps its media types in order, and its encodings', () => 
 
 test('F-11: one name in four places is four parameters, and the names of generators are names like any other', () => {
   const operation = open('F-11').operation('clash')
-  assert.deepEqual(operation.parameters.map(one => `${one.in} ${one.name}`), ['path id', 'query id', 'header id', 'query body', 'query server', 'query contentType'])
-  assert.deepEqual(operation.bodies.get('application/json')?.schema, { type: 'object', properties: { id: { type: 'boolean' }, body: { type: 'string' } } })
+  assert.deepEqual(
+    operation.parameters.map(one => `${one.in} ${one.name}`), ['path id', 'query id', 'header id', 'query body', 'query server', 'query contentType'],
+  )
+  assert.deepEqual(
+    operation.bodies.get('application/json')?.schema, { type: 'object', properties: { id: { type: 'boolean' }, body: { type: 'string' } } },
+  )
 })
 
 test('F-13: only the servers nearest to the operation are told', () => {
@@ -103,7 +109,9 @@ test('F-16: variants, their own fields and alternatives of required names are ke
   const any = schema('F-16', 'AnyPay') as { oneOf: unknown, $defs: { [name: string]: unknown } }
   assert.deepEqual(any.oneOf, [{ $ref: '#/$defs/CardPay' }, { $ref: '#/$defs/IbanPay' }])
   assert.deepEqual(Object.keys(any.$defs), ['CardPay', 'IbanPay', 'Pay'])
-  assert.deepEqual(any.$defs['CardPay'], { allOf: [{ $ref: '#/$defs/Pay' }, { type: 'object', required: ['pan'], properties: { pan: { type: 'string' } } }] })
+  assert.deepEqual(
+    any.$defs['CardPay'], { allOf: [{ $ref: '#/$defs/Pay' }, { type: 'object', required: ['pan'], properties: { pan: { type: 'string' } } }] },
+  )
   const one = schema('F-16', 'NeedsOne') as { anyOf: unknown }
   assert.deepEqual(one.anyOf, [{ required: ['email'] }, { required: ['phone'] }])
 })

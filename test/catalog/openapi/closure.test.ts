@@ -8,7 +8,9 @@ const S = '#/components/schemas/'
 
 /** A strict compiler: whatever is closed must compile in it, and nothing in it is unknown. */
 const accepts = (schema: JsonSchema, value: unknown): boolean =>
-  new Ajv2020({ strictSchema: true, strictTypes: false, strictTuples: false, strictRequired: false, ownProperties: true, validateFormats: false }).compile(schema)(value)
+  new Ajv2020(
+    { strictSchema: true, strictTypes: false, strictTuples: false, strictRequired: false, ownProperties: true, validateFormats: false },
+  ).compile(schema)(value)
 
 test('every spelling of 2.0, 3.0 and 3.1 is rewritten to the same 2020-12', async t => {
   const rows: ReadonlyArray<readonly [object | boolean, unknown]> = [
@@ -34,14 +36,33 @@ test('every spelling of 2.0, 3.0 and 3.1 is rewritten to the same 2020-12', asyn
     [{ required: true }, {}],
     [{ required: ['a', 'a', 1] }, { required: ['a'] }],
     [{ required: [] }, {}],
-    [{ items: [{ type: 'string' }, { type: 'integer' }], additionalItems: false }, { prefixItems: [{ type: 'string' }, { type: 'integer' }], items: false }],
+    [
+      { items: [{ type: 'string' }, { type: 'integer' }], additionalItems: false },
+      { prefixItems: [{ type: 'string' }, { type: 'integer' }], items: false },
+    ],
     [{ type: 'array' }, { type: 'array' }],
     [{ type: 'array', items: {} }, { type: 'array', items: {} }],
     [{ additionalProperties: 'no' }, {}],
     [{ additionalProperties: false }, { additionalProperties: false }],
     [{ multipleOf: 0, minLength: -1, maxItems: 1.5, uniqueItems: 'yes', format: 5, maximum: '9' }, {}],
-    [{ title: 't', xml: { name: 'x' }, externalDocs: {}, example: 1, 'x-y': 1, discriminator: { propertyName: 'a' }, default: 1, $comment: 'c', $schema: 's' }, { title: 't' }],
-    [{ if: { const: 1 }, then: false, else: true, not: {}, dependentRequired: { a: ['b'] } }, { dependentRequired: { a: ['b'] }, not: {}, if: { const: 1 }, then: false, else: true }],
+    [
+      {
+        title: 't',
+        xml: { name: 'x' },
+        externalDocs: {},
+        example: 1,
+        'x-y': 1,
+        discriminator: { propertyName: 'a' },
+        default: 1,
+        $comment: 'c',
+        $schema: 's',
+      },
+      { title: 't' },
+    ],
+    [
+      { if: { const: 1 }, then: false, else: true, not: {}, dependentRequired: { a: ['b'] } },
+      { dependentRequired: { a: ['b'] }, not: {}, if: { const: 1 }, then: false, else: true },
+    ],
     [true, true], [false, false],
   ]
   for (const version of ['2.0', '3.0.3', '3.1.0', '3.2.0']) {
@@ -55,8 +76,11 @@ test('every spelling of 2.0, 3.0 and 3.1 is rewritten to the same 2020-12', asyn
 
 test('patterns are kept where a linear-time engine takes them, and left out with a warning where none does', async t => {
   const rows: ReadonlyArray<readonly [string, string | undefined]> = [
-    ['^[a\\_]+$', '^[a\\_]+$'], ['(?i)abc', '(?i)abc'], ['(?P<n>a)', '(?P<n>a)'], ['^(a+)+$', '^(a+)+$'], ['^([\\/\\w \\.-]*)*\\/?$', '^([\\/\\w \\.-]*)*\\/?$'],
-    ['\\A..\\z', '\\A..\\z'], ['/^[a-z]+$/', '^[a-z]+$'], ['/v1/', '/v1/'], ['(?=a)b', undefined], ['a{1,2048}', undefined], ['(a)\\1', undefined], ['[', undefined],
+    ['^[a\\_]+$', '^[a\\_]+$'], ['(?i)abc', '(?i)abc'], ['(?P<n>a)', '(?P<n>a)'], ['^(a+)+$', '^(a+)+$'], [
+      '^([\\/\\w \\.-]*)*\\/?$', '^([\\/\\w \\.-]*)*\\/?$',
+    ],
+    ['\\A..\\z', '\\A..\\z'], ['/^[a-z]+$/', '^[a-z]+$'], ['/v1/', '/v1/'],
+    ['(?=a)b', undefined], ['a{1,2048}', undefined], ['(a)\\1', undefined], ['[', undefined],
   ]
   for (const [pattern, expected] of rows) {
     const operation = await operationOf(t, { requestBody: { content: { 'application/json': { schema: { type: 'string', pattern } } } } })
@@ -64,9 +88,13 @@ test('patterns are kept where a linear-time engine takes them, and left out with
     assert.equal(schema.pattern, expected, pattern)
     assert.equal(operation.warnings.length, expected === pattern ? 0 : 1, pattern)
   }
-  const closed = await schemaOf(t, { A: { patternProperties: { '(?=a)': {} }, additionalProperties: false }, B: { patternProperties: { '^x-': { type: 'string' } } } }, 'A')
+  const closed = await schemaOf(
+    t, { A: { patternProperties: { '(?=a)': {} }, additionalProperties: false }, B: { patternProperties: { '^x-': { type: 'string' } } } }, 'A',
+  )
   assert.deepEqual(closed, {})
-  assert.deepEqual(await schemaOf(t, { B: { patternProperties: { '^x-': { type: 'string' } } } }, 'B'), { patternProperties: { '^x-': { type: 'string' } } })
+  assert.deepEqual(
+    await schemaOf(t, { B: { patternProperties: { '^x-': { type: 'string' } } } }, 'B'), { patternProperties: { '^x-': { type: 'string' } } },
+  )
 })
 
 test('what is no schema at all is a fault, an empty one admits everything', async t => {
@@ -128,11 +156,15 @@ test('a schema that holds itself stays a reference, one composed of itself is re
   assert.equal(accepts(tree, { children: [{ children: [{ children: 5 }] }] }), false)
   assert.equal(accepts(await schemaOf(t, schemas, 'A'), { b: { c: { b: { c: null } } } }), true)
   const document = await documentOf(t, withSchemas(schemas))
-  for (const name of ['Endless', 'Holder', 'Left']) assert.equal(faultOf(() => document.schema(`/components/schemas/${name}`, 'response')).code, 'schema-endless', name)
+  for (const name of ['Endless', 'Holder', 'Left']) assert.equal(
+    faultOf(() => document.schema(`/components/schemas/${name}`, 'response')).code, 'schema-endless', name,
+  )
 })
 
 test('twenty-four schemas that each refer twice to the next stay twenty-four', async t => {
-  const schemas = Object.fromEntries(Array.from({ length: 24 }, (_, i) => [`N${i}`, { properties: { a: { $ref: `${S}N${i + 1}` }, b: { $ref: `${S}N${i + 1}` } } }]))
+  const schemas = Object.fromEntries(
+    Array.from({ length: 24 }, (_, i) => [`N${i}`, { properties: { a: { $ref: `${S}N${i + 1}` }, b: { $ref: `${S}N${i + 1}` } } }]),
+  )
   const closed = await schemaOf(t, { ...schemas, N24: { type: 'integer' } }, 'N0') as { properties: object, $defs: object }
   assert.equal(Object.keys(closed.$defs).length, 24)
   assert.ok(JSON.stringify(closed).length < 4000)
@@ -151,7 +183,9 @@ test('a circle of sixty-five schemas is closed in an instant', async t => {
 test('the bounds of depth and size are faults', async t => {
   let deep: object = { type: 'string' }
   for (let i = 0; i < 150; i++) deep = { items: deep }
-  const document = await documentOf(t, withSchemas({ Deep: deep, Wide: { properties: Object.fromEntries(Array.from({ length: 100_001 }, (_, i) => [`p${i}`, {}])) } }))
+  const document = await documentOf(
+    t, withSchemas({ Deep: deep, Wide: { properties: Object.fromEntries(Array.from({ length: 100_001 }, (_, i) => [`p${i}`, {}])) } }),
+  )
   assert.equal(faultOf(() => document.schema('/components/schemas/Deep', 'response')).code, 'schema-too-deep')
   assert.equal(faultOf(() => document.schema('/components/schemas/Wide', 'response')).code, 'schema-too-large')
 })
@@ -178,11 +212,24 @@ test('values that canonical JSON cannot hold are faults', async t => {
 
 test('the subtypes of a schema with a discriminator are kept beside it', async t => {
   const parent = { type: 'object', required: ['kind'], properties: { kind: { type: 'string' } } }
-  const child = (parentRef: string, name: string): object => ({ allOf: [{ $ref: parentRef }, { type: 'object', properties: { [name]: { type: 'string' } } }] })
-  const mapped = { Pay: { ...parent, discriminator: { propertyName: 'kind', mapping: { card: `${S}Card`, iban: 'Iban', lost: `${S}Lost` } } }, Card: child(`${S}Pay`, 'pan'), Iban: child(`${S}Pay`, 'iban') }
-  const implicit = { Pay: { ...parent, discriminator: { propertyName: 'kind' } }, Card: child(`${S}Pay`, 'pan'), Iban: child(`${S}Pay`, 'iban'), Odd: { allOf: [{ $ref: '#/nope' }] } }
+  const child = (parentRef: string, name: string): object => ({
+    allOf: [{ $ref: parentRef }, { type: 'object', properties: { [name]: { type: 'string' } } }],
+  })
+  const mapped = {
+    Pay: { ...parent, discriminator: { propertyName: 'kind', mapping: { card: `${S}Card`, iban: 'Iban', lost: `${S}Lost` } } },
+    Card: child(`${S}Pay`, 'pan'),
+    Iban: child(`${S}Pay`, 'iban'),
+  }
+  const implicit = {
+    Pay: { ...parent, discriminator: { propertyName: 'kind' } },
+    Card: child(`${S}Pay`, 'pan'),
+    Iban: child(`${S}Pay`, 'iban'),
+    Odd: { allOf: [{ $ref: '#/nope' }] },
+  }
   for (const schemas of [mapped, implicit]) {
-    const closed = await schemaOf(t, { ...schemas, Holder: { properties: { pay: { $ref: `${S}Pay` } } } }, 'Holder') as { properties: { pay: { $ref: string } }, $defs: { [name: string]: unknown } }
+    const closed = await schemaOf(
+      t, { ...schemas, Holder: { properties: { pay: { $ref: `${S}Pay` } } } }, 'Holder',
+    ) as { properties: { pay: { $ref: string } }, $defs: { [name: string]: unknown } }
     assert.deepEqual(closed.$defs[closed.properties.pay.$ref.slice(8)], { anyOf: ['Card', 'Iban', 'Pay'].map(name => ({ $ref: `#/$defs/${name}` })) })
     assert.deepEqual(closed.$defs['Card'], { allOf: [{ $ref: '#/$defs/Pay' }, { type: 'object', properties: { pan: { type: 'string' } } }] })
     assert.equal(accepts(closed as JsonSchema, { pay: { kind: 'card', pan: 'x' } }), true)

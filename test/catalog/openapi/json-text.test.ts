@@ -36,7 +36,8 @@ test('a text written by JSON.stringify never names a key twice, and one that rep
   fc.assert(fc.property(fc.jsonValue({ maxDepth: 4 }), fc.string({ unit: 'binary' }), fc.jsonValue({ maxDepth: 2 }), (value, key, other) => {
     assert.equal(findDuplicateKey(JSON.stringify(value)), undefined)
     const name = JSON.stringify(key)
-    const escaped = `"${[...JSON.parse(name) as string].map(char => char.length > 1 ? char : `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')}"`
+    const escape = (char: string): string => char.length > 1 ? char : `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
+    const escaped = `"${[...JSON.parse(name) as string].map(escape).join('')}"`
     const text = `[${JSON.stringify(value)}, {${name}: ${JSON.stringify(other)}, ${escaped} : 1}]`
     assert.deepEqual(findDuplicateKey(text)?.name, key)
   }), { numRuns: 500 })

@@ -31,7 +31,10 @@ const DOCUMENTS: ReadonlyArray<readonly [string, string]> = [
   ['atlassian.com/jira', 'POST /rest/api/3/filter'],
   ['autotask.net', 'GET /V1.0/Companies/{parentId}/Contacts'],
   ['azure.com/servicefabric', 'GET /$/GetUpgradeProgress'],
-  ['azure.com/web-WebApps', 'GET /subscriptions/{subscriptionId}/resourceGroups/{resourceGroupName}/providers/Microsoft.Web/sites/{name}/config/logs'],
+  [
+    'azure.com/web-WebApps',
+    'GET /subscriptions/{subscriptionId}/resourceGroups/{resourceGroupName}/providers/Microsoft.Web/sites/{name}/config/logs',
+  ],
   ['bitbucket.org', 'GET /repositories/{workspace}/{repo_slug}/issues/{issue_id}/comments'],
   ['box.com', 'GET /file_version_legal_holds'],
   ['bungie.net', 'GET /Destiny2/{membershipType}/Profile/{destinyMembershipId}/'],

@@ -22,8 +22,13 @@ test('media types lose their parameters, and keys that are none are left out', a
 
 test('a response is found by its status, then by its range, then by default', async t => {
   const media = (value: number): object => ({ description: '', content: { 'application/json': { schema: { const: value } } } })
-  const operation = await operationOf(t, { responses: { default: media(0), '2xx': media(1), 201: media(2), '4XX': media(3), 'x-note': 1, ok: media(4), 99: media(5) } })
-  assert.deepEqual([200, 201, 299, 404, 500].map(status => responseFor(operation, status)?.content.get('application/json')), [{ const: 1 }, { const: 2 }, { const: 1 }, { const: 3 }, { const: 0 }])
+  const operation = await operationOf(
+    t, { responses: { default: media(0), '2xx': media(1), 201: media(2), '4XX': media(3), 'x-note': 1, ok: media(4), 99: media(5) } },
+  )
+  assert.deepEqual(
+    [200, 201, 299, 404, 500].map(status => responseFor(operation, status)?.content.get('application/json')),
+    [{ const: 1 }, { const: 2 }, { const: 1 }, { const: 3 }, { const: 0 }],
+  )
   assert.equal(operation.warnings.filter(warning => warning.includes('is no status')).length, 2)
 })
 
@@ -44,7 +49,9 @@ test('a body of any type is sent as JSON, unless JSON is named beside it', async
   const any = await operationOf(t, { requestBody: { required: true, content: { '*/*': { schema: { const: 1 } } } } })
   assert.deepEqual([...any.bodies.keys()], ['application/json'])
   assert.equal(any.bodyRequired, true)
-  const both = await operationOf(t, { requestBody: { content: { 'application/*': { schema: { const: 1 } }, 'application/json': { schema: { const: 2 } } } } })
+  const both = await operationOf(
+    t, { requestBody: { content: { 'application/*': { schema: { const: 1 } }, 'application/json': { schema: { const: 2 } } } } },
+  )
   assert.deepEqual([...both.bodies.values()].map(body => body.schema), [{ const: 2 }])
 })
 
@@ -55,11 +62,17 @@ test('components are followed wherever a Reference Object may stand', async t =>
     responses: { R: { description: '', content: { 'application/json': { schema: { $ref: '#/components/schemas/A' } } } } },
     schemas: { A: { type: 'integer' } },
   }
-  const operation = { parameters: [{ $ref: '#/components/parameters/Q' }], requestBody: { $ref: '#/components/requestBodies/B' }, responses: { 200: { $ref: '#/components/responses/R' } } }
+  const operation = {
+    parameters: [{ $ref: '#/components/parameters/Q' }],
+    requestBody: { $ref: '#/components/requestBodies/B' },
+    responses: { 200: { $ref: '#/components/responses/R' } },
+  }
   for (const version of VERSIONS) {
     const read = await operationOf(t, operation, { version, more: { components } })
     const A = { $ref: '#/$defs/A', $defs: { A: { type: 'integer' } } }
-    assert.deepEqual(read.parameters, [{ name: 'p', in: 'query', required: false, style: 'form', explode: true, allowReserved: false, mediaType: null, schema: A }])
+    assert.deepEqual(
+      read.parameters, [{ name: 'p', in: 'query', required: false, style: 'form', explode: true, allowReserved: false, mediaType: null, schema: A }],
+    )
     assert.equal(read.bodyRequired, true)
     assert.deepEqual(read.responses[0]?.content.get('application/json'), A)
   }
@@ -67,7 +80,15 @@ test('components are followed wherever a Reference Object may stand', async t =>
 
 test('a path item behind a reference is read', async t => {
   const item = { get: { operationId: 'far', responses: { 204: { description: '' } } } }
-  const document = await documentOf(t, { openapi: '3.1.0', info: { title: 't', version: '1' }, paths: { '/a': { $ref: '#/components/pathItems/A' } }, components: { pathItems: { A: item } } })
+  const document = await documentOf(
+    t,
+    {
+      openapi: '3.1.0',
+      info: { title: 't', version: '1' },
+      paths: { '/a': { $ref: '#/components/pathItems/A' } },
+      components: { pathItems: { A: item } },
+    },
+  )
   assert.equal(document.operation('far').path, '/a')
 })
 
@@ -77,7 +98,9 @@ test('a parameter described by content keeps its media type, and one that cannot
     const operation = await operationOf(t, { parameters: [parameter] }, { version })
     assert.deepEqual([operation.parameters[0]?.mediaType, operation.parameters[0]?.schema], ['application/json', { type: 'object' }])
   }
-  const document = await documentOf(t, withSchemas({}, '3.1.0', { paths: { '/x': { get: { parameters: [{ name: 'a', in: 'query', content: { 'application/xml': {} } }] } } } }))
+  const document = await documentOf(
+    t, withSchemas({}, '3.1.0', { paths: { '/x': { get: { parameters: [{ name: 'a', in: 'query', content: { 'application/xml': {} } }] } } } }),
+  )
   assert.equal(faultOf(() => document.operation('GET /x')).code, 'parameter-media-type')
 })
 
@@ -92,15 +115,23 @@ test('what the official schema forbids in what a sheet rests on is a fault where
     [{ parameters: [{ name: 'a', in: 'query', schema: 'string' }] }, '/parameters/0/schema'],
     [{ requestBody: {} }, '/requestBody'],
     [{ requestBody: { content: [] } }, '/requestBody/content'],
-    [{ requestBody: { content: { 'application/json': { encoding: { a: { explode: 'x' } } } } } }, '/requestBody/content/application~1json/encoding/a/explode'],
+    [
+      { requestBody: { content: { 'application/json': { encoding: { a: { explode: 'x' } } } } } },
+      '/requestBody/content/application~1json/encoding/a/explode',
+    ],
     [{ responses: { 200: 'fine' } }, '/responses/200'],
     [{ responses: [] }, '/responses'],
   ]
   for (const version of VERSIONS) {
     for (const [operation, pointer] of rows) {
-      const document = await documentOf(t, { openapi: version, info: { title: 't', version: '1' }, paths: { '/x': { get: { responses: { 204: { description: '' } }, ...operation } } } })
+      const document = await documentOf(
+        t,
+        { openapi: version, info: { title: 't', version: '1' }, paths: { '/x': { get: { responses: { 204: { description: '' } }, ...operation } } } },
+      )
       const fault = faultOf(() => document.operation('GET /x'))
-      assert.deepEqual([fault.code, fault.pointer], ['structure', `/paths/~1x/get${pointer}`], `${version} ${JSON.stringify(operation)}: ${fault.message}`)
+      assert.deepEqual(
+        [fault.code, fault.pointer], ['structure', `/paths/~1x/get${pointer}`], `${version} ${JSON.stringify(operation)}: ${fault.message}`,
+      )
     }
   }
 })
@@ -109,7 +140,9 @@ test('what only describes may be as odd as it likes', async t => {
   const odd = {
     tags: 5, summary: [], description: {}, externalDocs: 'x', callbacks: 'x', deprecated: true, 'x-note': 1,
     parameters: [{ name: 'a', in: 'query', description: 5, example: { $ref: '#/nope' }, examples: 'x', schema: {} }, { name: 'b', in: 'query' }],
-    responses: { 200: { content: { 'application/json': { example: { $id: 'a' }, examples: [], schema: { type: 'string' } } }, links: 5, headers: 'x' } },
+    responses: {
+      200: { content: { 'application/json': { example: { $id: 'a' }, examples: [], schema: { type: 'string' } } }, links: 5, headers: 'x' },
+    },
   }
   for (const version of VERSIONS) {
     const operation = await operationOf(t, odd, { version })
@@ -124,7 +157,13 @@ test('3.2: the method query, additional operations and cookie style are read', a
   const document = await documentOf(t, {
     openapi: '3.2.0',
     info: { title: 't', version: '1' },
-    paths: { '/x': { query: { operationId: 'ask', ...done }, additionalOperations: { LINK: { operationId: 'link', parameters: [cookie], ...done }, POST: done, 'bad method': done }, trace: done } },
+    paths: {
+      '/x': {
+        query: { operationId: 'ask', ...done },
+        additionalOperations: { LINK: { operationId: 'link', parameters: [cookie], ...done }, POST: done, 'bad method': done },
+        trace: done,
+      },
+    },
   })
   assert.deepEqual(document.operations().map(one => one.method).sort(), ['LINK', 'QUERY', 'TRACE'])
   assert.equal(document.operation('ask').method, 'QUERY')
@@ -148,7 +187,9 @@ test('3.2: what is not supported is refused by name or read as anything, and nev
 
 test('an operation without responses, or with an empty content, has none', async t => {
   for (const version of VERSIONS) {
-    const empty = await operationOf(t, { responses: { 200: { description: '', content: {} } }, requestBody: { content: { 'application/json': {} } } }, { version })
+    const empty = await operationOf(
+      t, { responses: { 200: { description: '', content: {} } }, requestBody: { content: { 'application/json': {} } } }, { version },
+    )
     assert.equal(empty.responses[0]?.content.size, 0)
     assert.equal(empty.bodies.get('application/json')?.schema, true)
     const document = await documentOf(t, { openapi: version, paths: { '/x': { get: {} } } })

@@ -12,7 +12,9 @@ test('any pointer inside the document is followed, escapes and references on its
       type: 'object',
       properties: {
         ship: { type: 'object', properties: { zip: { type: 'string' } } }, bill: { $ref: `${S}Order/properties/ship` },
-        deep: { $ref: `${S}Order/properties/bill/properties/zip` }, 'a/b~c %': { type: 'integer' }, list: { oneOf: [{ type: 'null' }, { type: 'boolean' }] },
+        deep: {
+          $ref: `${S}Order/properties/bill/properties/zip`,
+        }, 'a/b~c %': { type: 'integer' }, list: { oneOf: [{ type: 'null' }, { type: 'boolean' }] },
       },
     },
     Odd: { $ref: `${S}Order/properties/a~1b~0c%20%25` },
@@ -56,15 +58,21 @@ test('references that leave the folder are refused, each kind with its code, and
   t.after(() => server.close())
   const { port } = server.address() as AddressInfo
   const rows: ReadonlyArray<readonly [string, string]> = [
-    [`http://127.0.0.1:${port}/a`, 'ref-insecure-url'], [`HTTP://localhost:${port}/a`, 'ref-insecure-url'], [`http://2130706433:${port}/a`, 'ref-insecure-url'],
+    [`http://127.0.0.1:${port}/a`, 'ref-insecure-url'], [`HTTP://localhost:${port}/a`, 'ref-insecure-url'], [
+      `http://2130706433:${port}/a`, 'ref-insecure-url',
+    ],
     ['https://specs.example.test/x.yaml#/X', 'ref-external-url'], [`//127.0.0.1:${port}/a`, 'ref-external-url'], ['ftp://h/x', 'ref-external-url'],
     ['urn:x:y', 'ref-external-url'], ['data:application/json,{}', 'ref-external-url'],
     ['file:///etc/passwd', 'ref-file-url'], ['FILE:/etc/passwd', 'ref-file-url'], ['file:api.json', 'ref-file-url'],
-    ['/etc/passwd', 'ref-absolute-file'], ['C:\\x.json', 'ref-absolute-file'], ['c:/x.json', 'ref-absolute-file'], ['\\\\host\\x', 'ref-absolute-file'],
+    [
+      '/etc/passwd', 'ref-absolute-file',
+    ], ['C:\\x.json', 'ref-absolute-file'], ['c:/x.json', 'ref-absolute-file'], ['\\\\host\\x', 'ref-absolute-file'],
     ['%2Fetc/passwd', 'ref-absolute-file'],
     ['../outside.json#/X', 'ref-escapes-folder'], ['../../x.yaml', 'ref-escapes-folder'], ['a/../../x.yaml', 'ref-escapes-folder'],
     ['%2e%2e/x.yaml', 'ref-escapes-folder'], ['..', 'ref-escapes-folder'], ['a/..%2f..%2Fx.yaml', 'ref-escapes-folder'],
-    ['..\\x.json', 'ref-malformed'], ['x.json?y', 'ref-malformed'], ['x%00.json', 'ref-malformed'], ['%zz.json', 'ref-malformed'], ['#/%E0%A4%A', 'ref-malformed'],
+    [
+      '..\\x.json', 'ref-malformed',
+    ], ['x.json?y', 'ref-malformed'], ['x%00.json', 'ref-malformed'], ['%zz.json', 'ref-malformed'], ['#/%E0%A4%A', 'ref-malformed'],
     ['#/a~2b', 'ref-malformed'], ['#anchor', 'ref-anchor'], ['other.json#anchor', 'ref-anchor'],
   ]
   for (const [reference, code] of rows) {
@@ -78,7 +86,9 @@ test('references that leave the folder are refused, each kind with its code, and
 
 test('files of the folder refer to one another, relative to where they stand', async t => {
   const documents = await documentsOf(t, {
-    'shop/api.json': withSchemas({ A: { $ref: '../common/money.yaml#/Money' }, Whole: { $ref: './whole.json' }, Back: { $ref: '../common/back.json' } }),
+    'shop/api.json': withSchemas(
+      { A: { $ref: '../common/money.yaml#/Money' }, Whole: { $ref: './whole.json' }, Back: { $ref: '../common/back.json' } },
+    ),
     'shop/whole.json': { type: 'object', properties: { self: { $ref: '#' }, money: { $ref: '../common/money.yaml#/Money' } } },
     'common/money.yaml': 'Money: {type: object, properties: {currency: {$ref: "#/Currency"}}}\nCurrency: {type: string, nullable: true}\n',
     'common/back.json': { items: { $ref: '../shop/api.json#/components/schemas/A' } },
@@ -93,9 +103,17 @@ test('files of the folder refer to one another, relative to where they stand', a
 })
 
 test('a circle of aliases is refused wherever it is entered', async t => {
-  const schemas = { A: { $ref: `${S}B` }, B: { $ref: `${S}A` }, C: { properties: { a: { $ref: `${S}A` } } }, Own: { $ref: `${S}Own` }, Through: { $ref: `${S}Through/properties/x` } }
+  const schemas = {
+    A: { $ref: `${S}B` },
+    B: { $ref: `${S}A` },
+    C: { properties: { a: { $ref: `${S}A` } } },
+    Own: { $ref: `${S}Own` },
+    Through: { $ref: `${S}Through/properties/x` },
+  }
   const document = await documentOf(t, withSchemas(schemas))
-  for (const name of ['A', 'C', 'Own', 'Through']) assert.equal(faultOf(() => document.schema(`/components/schemas/${name}`, 'response')).code, 'ref-cycle', name)
+  for (const name of ['A', 'C', 'Own', 'Through']) assert.equal(
+    faultOf(() => document.schema(`/components/schemas/${name}`, 'response')).code, 'ref-cycle', name,
+  )
 })
 
 test('pointers that lead through references that lead through references are cut off, not followed for ever', async t => {
@@ -113,7 +131,9 @@ test('pointers that lead through references that lead through references are cut
 })
 
 test('a property that is named $ref is a property', async t => {
-  const schema = await schemaOf(t, { A: { type: 'object', properties: { $ref: { type: 'string' }, $id: { type: 'integer' } }, required: ['$ref'] } }, 'A')
+  const schema = await schemaOf(
+    t, { A: { type: 'object', properties: { $ref: { type: 'string' }, $id: { type: 'integer' } }, required: ['$ref'] } }, 'A',
+  )
   assert.deepEqual(schema, { type: 'object', properties: { $ref: { type: 'string' }, $id: { type: 'integer' } }, required: ['$ref'] })
 })
 
@@ -135,7 +155,9 @@ test('what stands beside a reference is ignored in 3.0 with a warning, and kept 
   assert.deepEqual(await schemaOf(t, newer, 'A'), { properties: { b: { maxLength: 3, $ref: '#/$defs/B' } }, $defs: B })
   const media = { 'application/json': { schema: schemas.A } }
   const operation = await operationOf(t, { requestBody: { content: media } }, { version: '3.0.3', more: { components: { schemas } } })
-  assert.deepEqual(operation.warnings, ['api.json#/paths/~1x/post/requestBody/content/application~1json/schema/properties/b: what stands beside $ref is ignored'])
+  assert.deepEqual(
+    operation.warnings, ['api.json#/paths/~1x/post/requestBody/content/application~1json/schema/properties/b: what stands beside $ref is ignored'],
+  )
 })
 
 test('under an $id a reference is read within that schema first, then within the file', async t => {
@@ -150,14 +172,20 @@ test('under an $id a reference is read within that schema first, then within the
 })
 
 test('anchors and dynamic references are refused by name, never resolved to something else', async t => {
-  const document = await documentOf(t, withSchemas({ A: { $ref: '#node' }, B: { $anchor: 'node', type: 'string' }, C: { items: { $dynamicRef: '#node' } } }))
+  const document = await documentOf(
+    t, withSchemas({ A: { $ref: '#node' }, B: { $anchor: 'node', type: 'string' }, C: { items: { $dynamicRef: '#node' } } }),
+  )
   assert.equal(faultOf(() => document.schema('/components/schemas/A', 'response')).code, 'ref-anchor')
   assert.equal(faultOf(() => document.schema('/components/schemas/C', 'response')).code, 'ref-dynamic')
   assert.deepEqual(document.schema('/components/schemas/B', 'response'), { type: 'string' })
 })
 
 test('a property named __proto__ is kept as an own property', async t => {
-  const document = await documentOf(t, '{"openapi":"3.1.0","components":{"schemas":{"A":{"properties":{"__proto__":{"type":"string"},"x":{"$ref":"#/components/schemas/__proto__"}}},"__proto__":{"type":"null"}}}}')
+  const document = await documentOf(
+    t,
+    '{"openapi":"3.1.0","components":{"schemas":{"A":{"properties":{"__proto__":{"type":"string"},' +
+      '"x":{"$ref":"#/components/schemas/__proto__"}}},"__proto__":{"type":"null"}}}}',
+  )
   const closed = document.schema('/components/schemas/A', 'response') as { properties: object, $defs: object }
   assert.deepEqual(Object.keys(closed.properties), ['__proto__', 'x'])
   assert.deepEqual(Object.getOwnPropertyDescriptor(closed.$defs, '__proto__')?.value, { type: 'null' })

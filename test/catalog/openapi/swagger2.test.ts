@@ -5,8 +5,12 @@ import { documentOf, faultOf, operationOf } from './folder.ts'
 const read = (t: Parameters<typeof operationOf>[0], operation: object, more: object = {}) => operationOf(t, operation, { version: '2.0', more })
 
 test('a shared body parameter is the body, of every media type that is consumed', async t => {
-  const more = { parameters: { Body: { name: 'b', in: 'body', required: true, schema: { $ref: '#/definitions/A' } } }, definitions: { A: { type: 'object' } } }
-  const operation = await read(t, { consumes: ['application/json; charset=utf-8', 'application/xml'], parameters: [{ $ref: '#/parameters/Body' }] }, more)
+  const more = {
+    parameters: { Body: { name: 'b', in: 'body', required: true, schema: { $ref: '#/definitions/A' } } }, definitions: { A: { type: 'object' } },
+  }
+  const operation = await read(
+    t, { consumes: ['application/json; charset=utf-8', 'application/xml'], parameters: [{ $ref: '#/parameters/Body' }] }, more,
+  )
   assert.deepEqual([...operation.bodies.keys()], ['application/json', 'application/xml'])
   assert.equal(operation.bodyRequired, true)
   assert.deepEqual(operation.bodies.get('application/json')?.schema, { $ref: '#/$defs/A', $defs: { A: { type: 'object' } } })
@@ -21,14 +25,22 @@ test('a body is JSON where nothing says what it is, and an own empty list counts
 })
 
 test('form fields are a form, and with a file among them a multipart form', async t => {
-  const fields = [{ name: 'a', in: 'formData', type: 'string', required: true }, { name: 'list', in: 'formData', type: 'array', items: { type: 'integer' }, collectionFormat: 'multi' }]
+  const fields = [
+    { name: 'a', in: 'formData', type: 'string', required: true },
+    { name: 'list', in: 'formData', type: 'array', items: { type: 'integer' }, collectionFormat: 'multi' },
+  ]
   const file = { name: 'f', in: 'formData', type: 'file' }
   const form = await read(t, { parameters: fields })
   assert.deepEqual([...form.bodies.keys()], ['application/x-www-form-urlencoded'])
   assert.deepEqual(form.bodies.get('application/x-www-form-urlencoded')?.schema, {
-    type: 'object', required: ['a'], additionalProperties: false, properties: { a: { type: 'string' }, list: { type: 'array', items: { type: 'integer' } } },
+    type: 'object', required: ['a'], additionalProperties: false, properties: {
+      a: { type: 'string' }, list: { type: 'array', items: { type: 'integer' } },
+    },
   })
-  assert.deepEqual(form.bodies.get('application/x-www-form-urlencoded')?.encoding.get('list'), { contentType: null, style: 'form', explode: true, allowReserved: false })
+  assert.deepEqual(
+    form.bodies.get('application/x-www-form-urlencoded')?.encoding.get('list'),
+    { contentType: null, style: 'form', explode: true, allowReserved: false },
+  )
   const upload = await read(t, { parameters: [...fields, file] })
   assert.deepEqual([...upload.bodies.keys()], ['multipart/form-data'])
   const both = await read(t, { consumes: ['multipart/form-data', 'application/x-www-form-urlencoded', 'application/json'], parameters: fields })
@@ -39,16 +51,23 @@ test('form fields are a form, and with a file among them a multipart form', asyn
 
 test('a body beside form fields is refused', async t => {
   const parameters = [{ name: 'b', in: 'body', schema: {} }, { name: 'f', in: 'formData', type: 'string' }]
-  const document = await documentOf(t, { swagger: '2.0', info: { title: 't', version: '1' }, paths: { '/x': { post: { parameters, responses: {} } } } })
+  const document = await documentOf(
+    t, { swagger: '2.0', info: { title: 't', version: '1' }, paths: { '/x': { post: { parameters, responses: {} } } } },
+  )
   assert.equal(faultOf(() => document.operation('POST /x')).code, 'body-conflict')
 })
 
 test('every collectionFormat is a style', async t => {
-  const list = (collectionFormat: string | undefined, where = 'query'): object => ({ name: `${collectionFormat}${where}`, in: where, type: 'array', items: { type: 'string' }, collectionFormat })
-  const parameters = [...[undefined, 'csv', 'ssv', 'tsv', 'pipes', 'multi'].map(format => list(format)), list('csv', 'header'), list('pipes', 'header')]
+  const list = (collectionFormat: string | undefined, where = 'query'): object => ({
+    name: `${collectionFormat}${where}`, in: where, type: 'array', items: { type: 'string' }, collectionFormat,
+  })
+  const parameters = [
+    ...[undefined, 'csv', 'ssv', 'tsv', 'pipes', 'multi'].map(format => list(format)), list('csv', 'header'), list('pipes', 'header'),
+  ]
   const operation = await read(t, { parameters })
   assert.deepEqual(operation.parameters.map(one => [one.style, one.explode]), [
-    ['form', false], ['form', false], ['spaceDelimited', false], ['tabDelimited', false], ['pipeDelimited', false], ['form', true], ['simple', false], ['pipeDelimited', false],
+    ['form', false], ['form', false], ['spaceDelimited', false], ['tabDelimited', false], ['pipeDelimited', false], ['form', true],
+    ['simple', false], ['pipeDelimited', false],
   ])
 })
 
@@ -58,7 +77,9 @@ test('the keywords of a parameter are its schema, nullable by x-nullable include
     { name: 'Accept', in: 'header', type: 'string' },
   ] })
   assert.deepEqual(operation.parameters, [{
-    name: 'a', in: 'query', required: true, style: 'form', explode: false, allowReserved: false, mediaType: null, schema: { type: ['integer', 'null'], exclusiveMinimum: 1 },
+    name: 'a', in: 'query', required: true, style: 'form', explode: false, allowReserved: false, mediaType: null, schema: {
+      type: ['integer', 'null'], exclusiveMinimum: 1,
+    },
   }])
   assert.ok(operation.declaredHeaders.has('accept'))
 })
@@ -67,7 +88,10 @@ test('responses have the media types that are produced, and none without a schem
   const responses = { 200: { schema: { type: 'string' } }, 204: {}, default: { $ref: '#/responses/File' } }
   const more = { produces: ['text/plain'], responses: { File: { description: '', schema: { type: 'file' } } } }
   const own = await read(t, { produces: ['application/json', 'application/xml;q=1'], responses }, more)
-  assert.deepEqual(own.responses.map(one => [one.status, [...one.content.keys()]]), [['200', ['application/json', 'application/xml']], ['204', []], ['default', ['application/json', 'application/xml']]])
+  assert.deepEqual(
+    own.responses.map(one => [one.status, [...one.content.keys()]]),
+    [['200', ['application/json', 'application/xml']], ['204', []], ['default', ['application/json', 'application/xml']]],
+  )
   const inherited = await read(t, { responses }, more)
   assert.deepEqual(inherited.responses.map(one => [...one.content]), [[['text/plain', { type: 'string' }]], [], [['text/plain', true]]])
   const unsaid = await read(t, { responses: { 200: { schema: {} } } })
@@ -83,7 +107,9 @@ test('host, basePath and schemes are nowhere in what is read', async t => {
 })
 
 test('lists of types and lists of item schemas, which 2.0 forbids, are read as they are meant', async t => {
-  const schema = { type: 'object', properties: { a: { type: ['string', 'null'] }, b: { type: 'array', items: [{ type: 'string' }, { type: 'integer' }] } } }
+  const schema = {
+    type: 'object', properties: { a: { type: ['string', 'null'] }, b: { type: 'array', items: [{ type: 'string' }, { type: 'integer' }] } },
+  }
   const operation = await read(t, { produces: ['application/json'], responses: { 200: { description: '', schema } } })
   assert.deepEqual(operation.responses[0]?.content.get('application/json'), {
     type: 'object', properties: { a: { type: ['string', 'null'] }, b: { type: 'array', prefixItems: [{ type: 'string' }, { type: 'integer' }] } },
@@ -91,8 +117,14 @@ test('lists of types and lists of item schemas, which 2.0 forbids, are read as t
 })
 
 test('what 2.0 forbids in what a sheet rests on is a fault', async t => {
-  for (const parameter of [{ name: 'a', in: 'cookie', type: 'string' }, { name: 'a', in: 'query' }, { name: 'a', in: 'query', type: 'object' }, { name: 'a', in: 'header', type: 'array', items: {}, collectionFormat: 'multi' }]) {
-    const document = await documentOf(t, { swagger: '2.0', info: { title: 't', version: '1' }, paths: { '/x': { get: { parameters: [parameter], responses: {} } } } })
+  const wrong = [
+    { name: 'a', in: 'cookie', type: 'string' }, { name: 'a', in: 'query' }, { name: 'a', in: 'query', type: 'object' },
+    { name: 'a', in: 'header', type: 'array', items: {}, collectionFormat: 'multi' },
+  ]
+  for (const parameter of wrong) {
+    const document = await documentOf(
+      t, { swagger: '2.0', info: { title: 't', version: '1' }, paths: { '/x': { get: { parameters: [parameter], responses: {} } } } },
+    )
     assert.equal(faultOf(() => document.operation('GET /x')).code, 'structure', JSON.stringify(parameter))
   }
 })
