@@ -72,7 +72,10 @@ function smallExecution (seen: Pick<Boundary, 'asked' | 'bodies' | 'reads'>, ans
     }
   }
   const settled = (correlationId: string, result: Json): Answer => ({
-    status: 200, location: null, retryAfterSeconds: null, envelope: { ok: true, outcome: 'completed', correlation_id: correlationId, sent: true, result },
+    status: 200,
+    location: null,
+    retryAfterSeconds: null,
+    envelope: { ok: true, outcome: 'completed', correlation_id: correlationId, sent: true, result },
   })
   const small = (what: string) => (ask: { correlationId: string, authorization: string | undefined }): Promise<Answer> => {
     seen.asked.push({ what, ask: { ...ask } })
@@ -196,8 +199,13 @@ export class RawClient {
   }
 }
 
+interface Exchange {
+  readonly answer: RawAnswer | null
+  readonly client: RawClient
+}
+
 /** Sends these bytes on a connection of their own and takes the first answer. */
-export async function sendRaw (t: TestContext, port: number, bytes: string | Buffer): Promise<{ readonly answer: RawAnswer | null, readonly client: RawClient }> {
+export async function sendRaw (t: TestContext, port: number, bytes: string | Buffer): Promise<Exchange> {
   const client = await RawClient.open(t, port)
   client.send(bytes)
   return { client, answer: await client.answer() }

@@ -1,4 +1,5 @@
-// Connections: how long each may take, what is said to bytes that are no request, and how a listener closes. Times are set short; no test asserts one.
+// Connections: how long each may take, what is said to bytes that are no request, and how a listener closes. Times are set short, and no test
+// asserts one.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { describe, test } from 'node:test'
@@ -86,7 +87,8 @@ describe('a client that waits to be asked for its body', () => {
 
   test('is refused without being asked when it is not', async t => {
     const boundary = await startBoundary(t)
-    const { client, answer } = await sendRaw(t, boundary.port, rawCall(['Content-Length: 16', 'Expect: 100-continue'], '').replace(TOKEN, 'Bearer forged'))
+    const asking = rawCall(['Content-Length: 16', 'Expect: 100-continue'], '').replace(TOKEN, 'Bearer forged')
+    const { client, answer } = await sendRaw(t, boundary.port, asking)
     assert.deepEqual([answer!.status, answer!.headers['connection']], [401, 'close'])
     await client.end()
     assert.equal(boundary.reads.count, 0)
@@ -138,7 +140,8 @@ describe('bytes behind a request', () => {
   test('requests that are sent at once are answered in their order', async t => {
     const boundary = await startBoundary(t)
     const client = await RawClient.open(t, boundary.port)
-    client.send(rawCall(['Content-Length: 16'], undefined, '/v1/actions/a.v1') + GET + rawCall(['Content-Length: 18'], '{"arguments":null}', '/v1/actions/b.v1'))
+    const other = rawCall(['Content-Length: 18'], '{"arguments":null}', '/v1/actions/b.v1')
+    client.send(rawCall(['Content-Length: 16'], undefined, '/v1/actions/a.v1') + GET + other)
     const answers = [await client.answer(), await client.answer(), await client.answer()]
     assert.deepEqual(answers.map(answer => answer!.json.result), [{ arguments: {} }, 'listActions', { arguments: null }])
   })
@@ -194,7 +197,8 @@ describe('closing', () => {
     assert.equal((await call(boundary, '{"arguments":{}}')).status, 200)
     draining = true
     const said = await call(boundary, '{"arguments":{}}')
-    assert.deepEqual([said.status, said.json.error.code, said.json.error.retryable, said.headers.get('retry-after')], [503, 'SHUTTING_DOWN', true, '1'])
+    assert.deepEqual([said.status, said.json.error.code, said.json.error.retryable, said.headers.get('retry-after')],
+      [503, 'SHUTTING_DOWN', true, '1'])
     assert.equal(boundary.bodies.length, 1)
   })
 

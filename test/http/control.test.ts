@@ -10,7 +10,8 @@ import { describe, test, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CatalogFaults } from '../../src/catalog/catalog.ts'
 import { Refusal } from '../../src/errors.ts'
-import { askControl, ControlUnavailable, serveControl, type ControlCommand, type ControlHandlers, type ControlServer } from '../../src/http/control.ts'
+import { askControl, ControlUnavailable, serveControl } from '../../src/http/control.ts'
+import type { ControlCommand, ControlHandlers, ControlServer } from '../../src/http/control.ts'
 
 async function folder (t: TestContext): Promise<string> {
   const made = await mkdtemp(join(tmpdir(), 'aval-control-'))
@@ -32,7 +33,8 @@ async function serving (t: TestContext, path: string, handlers: Partial<ControlH
     asked.push(command)
     return { command: command.command }
   }
-  const server = await serveControl(path, { reload: echo, attempts: echo, resolve: echo, 'runs stop': echo, ...handlers }, error => { faults.push(error) })
+  const server = await serveControl(path, { reload: echo, attempts: echo, resolve: echo, 'runs stop': echo, ...handlers },
+    error => { faults.push(error) })
   t.after(() => server.close())
   return { path, server, asked, faults }
 }
@@ -84,10 +86,12 @@ describe('a command is asked and answered', () => {
       attempts: async () => { throw Refusal.of('STATE_UNAVAILABLE') },
       resolve: async () => { throw broken },
     })
-    assert.deepEqual(await askControl(path, { command: 'reload' }), { ok: false, error: { code: 'CATALOG_FAULTS', message: 'a.v1.yaml:3:7 unknown-field nope', faults: [fault] } })
+    const message = 'a.v1.yaml:3:7 unknown-field nope'
+    assert.deepEqual(await askControl(path, { command: 'reload' }), { ok: false, error: { code: 'CATALOG_FAULTS', message, faults: [fault] } })
     const refused = await askControl(path, { command: 'attempts', unknown: false })
     assert.equal(!refused.ok && refused.error.code, 'STATE_UNAVAILABLE')
-    assert.deepEqual(await askControl(path, { command: 'resolve', id: 'a', outcome: 'rejected', code: null, note: 'n' }), { ok: false, error: { code: 'INTERNAL', message: 'broken' } })
+    assert.deepEqual(await askControl(path, { command: 'resolve', id: 'a', outcome: 'rejected', code: null, note: 'n' }),
+      { ok: false, error: { code: 'INTERNAL', message: 'broken' } })
     assert.deepEqual(faults, [broken])
   })
 
@@ -95,10 +99,14 @@ describe('a command is asked and answered', () => {
     const { path, asked } = await serving(t, join(await folder(t), 'control.sock'))
     const good = { command: 'resolve', id: 'a', outcome: 'completed', code: null, note: 'n' }
     const rows: ReadonlyArray<readonly [string, RegExp]> = [
-      ['nonsense', /not JSON/], ['[]', /JSON object/], ['null', /JSON object/], ['{}', /no such command; it knows reload/], ['{"command":"toString"}', /no such command/],
-      ['{"command":"reload","command":"attempts"}', /names a key twice/], ['{"command":"reload","force":true}', /no field "force"/], ['{"command":"attempts"}', /"unknown"/],
-      ['{"command":"attempts","unknown":"yes"}', /"unknown"/], [JSON.stringify({ ...good, outcome: 'unknown' }), /"outcome"/], [JSON.stringify({ ...good, note: '' }), /"note"/],
-      [JSON.stringify({ ...good, code: 'NOT_APPLIED' }), /"code"/], [JSON.stringify({ ...good, outcome: 'rejected', code: 'not a code' }), /"code"/], ['{"command":"runs stop","run":"r"}', /"iss"/],
+      ['nonsense', /not JSON/], ['[]', /JSON object/], ['null', /JSON object/], ['{}', /no such command; it knows reload/],
+      ['{"command":"toString"}', /no such command/],
+      ['{"command":"reload","command":"attempts"}', /names a key twice/], ['{"command":"reload","force":true}', /no field "force"/],
+      ['{"command":"attempts"}', /"unknown"/],
+      ['{"command":"attempts","unknown":"yes"}', /"unknown"/], [JSON.stringify({ ...good, outcome: 'unknown' }), /"outcome"/],
+      [JSON.stringify({ ...good, note: '' }), /"note"/],
+      [JSON.stringify({ ...good, code: 'NOT_APPLIED' }), /"code"/], [JSON.stringify({ ...good, outcome: 'rejected', code: 'x y' }), /"code"/],
+      ['{"command":"runs stop","run":"r"}', /"iss"/],
       ['{"__proto__":{"command":"reload"}}', /not allowed/],
     ]
     for (const [line, words] of rows) {
@@ -174,7 +182,8 @@ describe('one broker serves a socket', () => {
 
   test('a file left behind by a broker that was killed is taken over', async t => {
     const path = join(await folder(t), 'control.sock')
-    const killed = spawn(process.execPath, ['-e', `require('node:net').createServer().listen(${JSON.stringify(path)}, () => console.log('up'))`], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const killed = spawn(process.execPath, ['-e', `require('node:net').createServer().listen(${JSON.stringify(path)}, () => console.log('up'))`],
+      { stdio: ['ignore', 'pipe', 'inherit'] })
     await once(killed.stdout, 'data')
     killed.kill('SIGKILL')
     await once(killed, 'exit')

@@ -34,7 +34,8 @@ describe('a body is JSON', () => {
   })
 
   for (const text of [
-    '', ' ', '{', '}', '[', ']', '[1', '[1,]', '{"a":1,}', '{"a"}', '{"a":}', '{a:1}', "{'a':1}", '"', '"a', '"\\"', '[1]]', '{} {}', '1 2', 'nul', 'nulll',
+    '', ' ', '{', '}', '[', ']', '[1', '[1,]', '{"a":1,}', '{"a"}', '{"a":}', '{a:1}', "{'a':1}", '"', '"a', '"\\"', '[1]]', '{} {}', '1 2', 'nul',
+    'nulll',
     'NaN', 'Infinity', 'undefined', '01', '1.', '.5', '+1', '-', '1e', '0x10', '1.2.3', '--1', '/* */1', '1//', '"\t"', '"\n"', String.raw`"\x41"`,
     String.raw`"\u12"`, '[1 2]', '{"a" 1}', '{1:2}', ',', ':', '[,1]', '\u00a01', '\u2028[]', '[]\u0000', ')]}\'[]',
   ]) {
@@ -91,7 +92,8 @@ describe('a key stands once', () => {
   }
 
   test('equal keys of different objects are no duplicates, nor is a value that equals a key', () => {
-    for (const text of ['[{"a":1},{"a":1}]', '{"a":{"a":{"a":1}}}', '{"a":"a","b":"a"}', '{"a":["a","a"]}', '{"\u00e9":1,"e\u0301":2}', '{"a":1,"A":2}']) {
+    for (const text of ['[{"a":1},{"a":1}]', '{"a":{"a":{"a":1}}}', '{"a":"a","b":"a"}', '{"a":["a","a"]}', '{"\u00e9":1,"e\u0301":2}',
+      '{"a":1,"A":2}']) {
       assert.deepEqual(decode(text), JSON.parse(text), text)
     }
   })
@@ -115,16 +117,20 @@ describe('no key reaches a prototype', () => {
 
 describe('a number is kept exactly or refused', () => {
   for (const [text, value] of [
-    ['9007199254740991', 9007199254740991], ['-9007199254740991', -9007199254740991], ['2.0', 2], ['2.00', 2], ['1e3', 1000], ['15.0E+1', 150], ['1200e-2', 12],
-    ['0', 0], ['0.0', 0], ['0e999999999999', 0], ['19.99', 19.99], ['19.990', 19.99], ['0.1', 0.1], ['0.07', 0.07], ['1e-7', 1e-7], ['5e-324', 5e-324],
+    ['9007199254740991', 9007199254740991], ['-9007199254740991', -9007199254740991], ['2.0', 2], ['2.00', 2], ['1e3', 1000], ['15.0E+1', 150],
+    ['1200e-2', 12],
+    ['0', 0], ['0.0', 0], ['0e999999999999', 0], ['19.99', 19.99], ['19.990', 19.99], ['0.1', 0.1], ['0.07', 0.07], ['1e-7', 1e-7],
+    ['5e-324', 5e-324],
     ['123456.789e-3', 123.456789], ['-0.5', -0.5], ['4503599627370495.5', 4503599627370495.5],
   ] as const) {
     test(`${text} decodes to ${value}`, () => { assert.equal(decode(text), value) })
   }
 
   for (const text of [
-    '9007199254740992', '9007199254740993', '-9007199254740993', '9007199254740992.0', '12345678901234567890', '1e16', '1e22', '1e308', '1e400', '-1e400', '1e99999999999',
-    '9007199254740991.5', '0.1000000000000000055511151231257827', '3.14159265358979323846', '1e-400', '-1e-400', '4.9e-324', '-0', '-0.0', '-0e5', '1e-99999999999',
+    '9007199254740992', '9007199254740993', '-9007199254740993', '9007199254740992.0', '12345678901234567890', '1e16', '1e22', '1e308', '1e400',
+    '-1e400', '1e99999999999',
+    '9007199254740991.5', '0.1000000000000000055511151231257827', '3.14159265358979323846', '1e-400', '-1e-400', '4.9e-324', '-0', '-0.0', '-0e5',
+    '1e-99999999999',
   ]) {
     test(`${text} is refused`, () => {
       const refusal = refusalOf(`{"a":[0,${text}]}`)
@@ -225,15 +231,18 @@ describe('whatever is sent', () => {
   })
 
   test('any arrangement of pieces of JSON is refused at decode or decodes as JSON.parse reads it', () => {
-    const pieces = ['{', '}', '[', ']', ',', ':', '"a"', '"', '\\', '"\\u0061"', '1', '-', '.5', 'e9', 'null', 'true', ' ', '\\ud800', '"__proto__"', '9007199254740993', '\u0000', 'é']
-    fc.assert(fc.property(fc.array(fc.constantFrom(...pieces), { maxLength: 24 }), parts => { either(Buffer.from(parts.join(''))) }), { numRuns: 5_000 })
+    const pieces = ['{', '}', '[', ']', ',', ':', '"a"', '"', '\\', '"\\u0061"', '1', '-', '.5', 'e9', 'null', 'true', ' ', '\\ud800',
+      '"__proto__"', '9007199254740993', '\u0000', 'é']
+    fc.assert(fc.property(fc.array(fc.constantFrom(...pieces), { maxLength: 24 }), parts => { either(Buffer.from(parts.join(''))) }),
+      { numRuns: 5_000 })
   })
 
   test('any value that JSON can say within the limits decodes to itself, however it is spaced', () => {
     const key = fc.string({ unit: 'grapheme' }).filter(text => !['__proto__', 'constructor', 'prototype'].includes(text))
     const exact = fc.oneof(fc.maxSafeInteger(), fc.double({ noNaN: true, noDefaultInfinity: true }).filter(value => !Number.isInteger(value)))
     const { value } = fc.letrec(tie => ({
-      value: fc.oneof({ maxDepth: 6, withCrossShrink: true }, fc.constant(null), fc.boolean(), exact, fc.string({ unit: 'grapheme' }), tie('list'), tie('object')),
+      value: fc.oneof({ maxDepth: 6, withCrossShrink: true }, fc.constant(null), fc.boolean(), exact, fc.string({ unit: 'grapheme' }), tie('list'),
+        tie('object')),
       list: fc.array(tie('value'), { maxLength: 5 }),
       object: fc.dictionary(key, tie('value'), { maxKeys: 5, noNullPrototype: true }),
     }))
@@ -286,12 +295,15 @@ describe('the body is read', () => {
     assert.equal(await codeOfReading(cut, headers), 'MALFORMED_REQUEST')
   })
 
-  for (const type of ['application/json', 'Application/JSON', 'application/json;charset=utf-8', 'application/json; charset=UTF-8', 'application/json; charset="utf-8"']) {
+  for (const type of ['application/json', 'Application/JSON', 'application/json;charset=utf-8', 'application/json; charset=UTF-8',
+    'application/json; charset="utf-8"']) {
     test(`the type ${type} is taken`, async () => { await readBody(Readable.from([Buffer.from('1')]), { 'content-type': type }, { bytesMax: 8 }) })
   }
   for (const type of [
-    'application/json; charset=utf-16', 'application/json;', 'application/json ;charset=utf-8', 'application/json\t;charset=utf-8', 'application/jsonx', 'application/json-patch+json',
-    'application/problem+json', 'text/json', 'text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'application/json, application/json',
+    'application/json; charset=utf-16', 'application/json;', 'application/json ;charset=utf-8', 'application/json\t;charset=utf-8',
+    'application/jsonx', 'application/json-patch+json',
+    'application/problem+json', 'text/json', 'text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x',
+    'application/json, application/json',
     'application/json; charset=utf-8; charset=utf-16', 'application/json; charset=utf-8x', 'application/json\n', '',
   ]) {
     test(`the type ${JSON.stringify(type)} is refused`, async () => {

@@ -10,7 +10,8 @@ import { ERRORS } from '../../src/errors.ts'
 import { renderPage } from '../../src/http/agents/page.ts'
 import { call, say, startBoundary, TOKEN, type Said } from './boundary.ts'
 
-const official = JSON.parse(await readFile(createRequire(import.meta.url).resolve('@seriousme/openapi-schema-validator/schemas/v3.1/schema.json'), 'utf8'))
+const officialPath = createRequire(import.meta.url).resolve('@seriousme/openapi-schema-validator/schemas/v3.1/schema.json')
+const official = JSON.parse(await readFile(officialPath, 'utf8'))
 
 function officialValidator (): (document: unknown) => string {
   const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: true })
@@ -42,9 +43,11 @@ describe('the document', () => {
   })
 
   test('has every route of the agents listener, each with a summary and an id of its own', () => {
-    const routes = Object.entries<Record<string, any>>(json.json.paths).flatMap(([path, item]) => Object.keys(item).map(method => `${method.toUpperCase()} ${path}`))
+    const paths = Object.entries<Record<string, any>>(json.json.paths)
+    const routes = paths.flatMap(([path, item]) => Object.keys(item).map(method => `${method.toUpperCase()} ${path}`))
     assert.deepEqual(routes.sort(), [
-      'GET /docs', 'GET /openapi.json', 'GET /v1/actions', 'GET /v1/actions/{action}', 'GET /v1/attempts', 'GET /v1/attempts/{id}', 'POST /v1/actions/{action}',
+      'GET /docs', 'GET /openapi.json', 'GET /v1/actions', 'GET /v1/actions/{action}', 'GET /v1/attempts', 'GET /v1/attempts/{id}',
+      'POST /v1/actions/{action}',
       'POST /v1/attempts/{id}/cancel', 'POST /v1/attempts/{id}/escalate', 'POST /v1/run/stop',
     ])
     const operations = Object.values<Record<string, any>>(json.json.paths).flatMap(item => Object.values(item))
@@ -54,7 +57,8 @@ describe('the document', () => {
 
   test('asks for the token everywhere but for the document itself', () => {
     for (const [path, item] of Object.entries<Record<string, any>>(json.json.paths)) {
-      for (const operation of Object.values(item)) assert.deepEqual(operation.security ?? [], path.startsWith('/v1/') ? [{ accessToken: [] }] : [], path)
+      const needed = path.startsWith('/v1/') ? [{ accessToken: [] }] : []
+      for (const operation of Object.values(item)) assert.deepEqual(operation.security ?? [], needed, path)
     }
   })
 
@@ -106,7 +110,8 @@ describe('the page', () => {
     const style = /<style>([\s\S]*?)<\/style>/.exec(page.text)![1]!
     const policy = page.headers.get('content-security-policy')!
     assert.deepEqual(policy.split('; '), [
-      "default-src 'none'", `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`, "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
+      "default-src 'none'", `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`, "base-uri 'none'", "form-action 'none'",
+      "frame-ancestors 'none'",
     ])
     assert.match(style, /prefers-color-scheme: dark/)
   })
@@ -119,8 +124,13 @@ describe('the page', () => {
       paths: {
         [nasty]: {
           get: {
-            operationId: nasty, summary: nasty, description: nasty, tags: [nasty], parameters: [{ name: nasty, in: nasty, description: nasty, schema: { enum: [nasty] } }],
-            requestBody: { description: nasty, content: { [nasty]: { schema: { properties: { [nasty]: { type: nasty, description: nasty } } } } } }, responses: { [nasty]: { description: nasty } },
+            operationId: nasty,
+            summary: nasty,
+            description: nasty,
+            tags: [nasty],
+            parameters: [{ name: nasty, in: nasty, description: nasty, schema: { enum: [nasty] } }],
+            requestBody: { description: nasty, content: { [nasty]: { schema: { properties: { [nasty]: { type: nasty, description: nasty } } } } } },
+            responses: { [nasty]: { description: nasty } },
           },
         },
       },

@@ -67,8 +67,8 @@ describe('bodies', () => {
 
   test('an endless chunked body is refused once it is too long, and its connection ends', async t => {
     const boundary = await startBoundary(t)
-    const { client, answer } = await sendRaw(t, boundary.port, `${rawCall(['Transfer-Encoding: chunked'], '')}${'4000\r\n'}${'x'.repeat(0x4000)}\r\n`.concat(
-      Array.from({ length: 8 }, () => `4000\r\n${'x'.repeat(0x4000)}\r\n`).join('')))
+    const chunks = Array.from({ length: 9 }, () => `4000\r\n${'x'.repeat(0x4000)}\r\n`)
+    const { client, answer } = await sendRaw(t, boundary.port, rawCall(['Transfer-Encoding: chunked'], chunks.join('')))
     assertRefused(answer, 413, 'TOO_LARGE')
     assert.equal(answer!.headers['connection'], 'close')
     await client.end()
@@ -78,7 +78,7 @@ describe('bodies', () => {
   test('an upload of 10 MB without a good token is answered 401 and its body is never read', async t => {
     const boundary = await startBoundary(t)
     const size = 10_000_000
-    const head = `POST /v1/actions/echo.v1 HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer forged\r\nContent-Type: application/json\r\nContent-Length: ${size}\r\n\r\n`
+    const head = rawCall([`Content-Length: ${size}`], '').replace(TOKEN, 'Bearer forged')
     // First with not one byte of the body sent: the answer cannot have waited for any.
     const { answer, client } = await sendRaw(t, boundary.port, head)
     assertRefused(answer, 401, 'UNAUTHENTICATED')
@@ -107,13 +107,16 @@ describe('bodies', () => {
   })
 
   const types = [
-    'text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'application/jsonx', 'application/json; charset=utf-16', 'application/json;',
+    'text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'application/jsonx', 'application/json; charset=utf-16',
+    'application/json;',
     'application/json\t; charset=utf-8', 'application/problem+json', 'application/json, text/plain', 'json', '*/*',
   ]
   test('no type but application/json in UTF-8 is taken', async t => {
     const boundary = await startBoundary(t)
     for (const type of types) {
-      await t.test(JSON.stringify(type), async () => { assertRefused(await call(boundary, '{"arguments":{}}', { 'content-type': type }), 415, 'UNSUPPORTED_MEDIA_TYPE') })
+      await t.test(JSON.stringify(type), async () => {
+        assertRefused(await call(boundary, '{"arguments":{}}', { 'content-type': type }), 415, 'UNSUPPORTED_MEDIA_TYPE')
+      })
     }
     await t.test('none at all', async () => {
       const { answer } = await sendRaw(t, boundary.port, rawCall(['Content-Length: 16']).replace('Content-Type: application/json\r\n', ''))
@@ -140,7 +143,8 @@ describe('bodies', () => {
     for (const path of ['/v1/attempts/att_1/cancel', '/v1/attempts/att_1/escalate', '/v1/run/stop']) {
       assertRefused(await say(boundary, path, { method: 'POST', headers, body: '{"arguments":{"a":1}}' }), 400, 'MALFORMED_REQUEST')
     }
-    const { answer } = await sendRaw(t, boundary.port, `GET /v1/actions HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: ${TOKEN}\r\nContent-Length: 2\r\n\r\n{}`)
+    const { answer } = await sendRaw(t, boundary.port,
+      `GET /v1/actions HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: ${TOKEN}\r\nContent-Length: 2\r\n\r\n{}`)
     assertRefused(answer, 400, 'MALFORMED_REQUEST')
     assert.deepEqual(boundary.asked, [])
   })
@@ -149,7 +153,7 @@ describe('bodies', () => {
 describe('requests that two readers would read differently', () => {
   const head = `POST /v1/actions/echo.v1 HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: ${TOKEN}\r\nContent-Type: application/json\r\n`
   const rows: ReadonlyArray<readonly [string, string]> = [
-    ['Content-Length and Transfer-Encoding', `${head}Content-Length: 16\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /v1/actions HTTP/1.1\r\n\r\n`],
+    ['a length and a coding', `${head}Content-Length: 16\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /v1/actions HTTP/1.1\r\n\r\n`],
     ['two lengths', `${head}Content-Length: 16\r\nContent-Length: 17\r\n\r\n{"arguments":{}}`],
     ['the same length twice', `${head}Content-Length: 16\r\nContent-Length: 16\r\n\r\n{"arguments":{}}`],
     ['a length that is a list', `${head}Content-Length: 16, 16\r\n\r\n{"arguments":{}}`],
@@ -186,7 +190,8 @@ describe('requests that two readers would read differently', () => {
   test('a header that must be single is refused when it stands twice', async t => {
     const boundary = await startBoundary(t)
     for (const twice of [
-      'Host: 127.0.0.1', 'Host: evil.example', 'Authorization: Bearer other', 'Content-Type: text/plain', 'Idempotency-Key: a\r\nIdempotency-Key: b', 'Content-Encoding: gzip\r\ncontent-encoding: br',
+      'Host: 127.0.0.1', 'Host: evil.example', 'Authorization: Bearer other', 'Content-Type: text/plain',
+      'Idempotency-Key: a\r\nIdempotency-Key: b', 'Content-Encoding: gzip\r\ncontent-encoding: br',
     ]) {
       await t.test(twice, async t => {
         const { answer } = await sendRaw(t, boundary.port, rawCall([twice, 'Content-Length: 16']))
@@ -200,7 +205,8 @@ describe('requests that two readers would read differently', () => {
 describe('names and targets', () => {
   test('a host that is not served is refused, however it is written', async t => {
     const boundary = await startBoundary(t)
-    for (const host of ['evil.example', 'evil.example:80', '127.0.0.1.evil.example', 'localhost.', '127.0.0.1@evil.example', '127.1', '[::2]', '127.0.0.1:99999999', '', 'a b', '127.0.0.1,127.0.0.1']) {
+    for (const host of ['evil.example', 'evil.example:80', '127.0.0.1.evil.example', 'localhost.', '127.0.0.1@evil.example', '127.1', '[::2]',
+      '127.0.0.1:99999999', '', 'a b', '127.0.0.1,127.0.0.1']) {
       await t.test(JSON.stringify(host), async t => {
         const { answer } = await sendRaw(t, boundary.port, `GET /v1/actions HTTP/1.1\r\nHost: ${host}\r\nAuthorization: ${TOKEN}\r\n\r\n`)
         assertRefused(answer, 421, 'MISDIRECTED')
@@ -241,21 +247,24 @@ describe('names and targets', () => {
 
   test('X-Forwarded headers of a stranger change nothing', async t => {
     const boundary = await startBoundary(t)
-    const headers = { authorization: TOKEN, 'x-forwarded-host': 'evil.example', 'x-forwarded-for': '203.0.113.9', 'x-forwarded-proto': 'https', forwarded: 'for=203.0.113.9' }
+    const headers = { authorization: TOKEN, 'x-forwarded-host': 'evil.example', 'x-forwarded-for': '203.0.113.9', 'x-forwarded-proto': 'https',
+      forwarded: 'for=203.0.113.9' }
     assert.equal((await call(boundary, '{"arguments":{}}', headers)).status, 200)
     assert.equal(boundary.asked[0]!.ask['source'], 'h1:127.0.0.1')
   })
 
   test('X-Forwarded-For of a proxy that is configured is the address of the client', async t => {
     const boundary = await startBoundary(t, { trustProxy: ['127.0.0.0/8'] })
-    const { status } = await call(boundary, '{"arguments":{}}', { 'x-forwarded-for': '198.51.100.7, 203.0.113.9', 'x-forwarded-host': 'evil.example' })
+    const headers = { 'x-forwarded-for': '198.51.100.7, 203.0.113.9', 'x-forwarded-host': 'evil.example' }
+    const { status } = await call(boundary, '{"arguments":{}}', headers)
     assert.equal(status, 200)
     assert.equal(boundary.asked[0]!.ask['source'], 'h1:203.0.113.9')
   })
 
   test('an action name that holds dots, slashes or NUL is handed on as a name, and routes nowhere else', async t => {
     const boundary = await startBoundary(t)
-    const names = ['..%2F..%2Fmetrics', '%2e%2e', 'a%2Fb', 'a%5Cb', 'a%00b', '%252e', 'a;x=..', '@evil', 'http:%2F%2Fevil', 'a%0d%0aX: y'.replace(' ', '%20')]
+    const names = ['..%2F..%2Fmetrics', '%2e%2e', 'a%2Fb', 'a%5Cb', 'a%00b', '%252e', 'a;x=..', '@evil', 'http:%2F%2Fevil',
+      'a%0d%0aX:%20y']
     for (const name of names) {
       const { answer } = await sendRaw(t, boundary.port, rawCall(['Content-Length: 16'], undefined, `/v1/actions/${name}`))
       assert.equal(answer!.status, 200, name)
@@ -275,7 +284,8 @@ describe('names and targets', () => {
 
   test('paths that only look like a route are not one', async t => {
     const boundary = await startBoundary(t)
-    for (const path of ['/v1//actions', '//evil.example/v1/actions', '/V1/actions', '/v1/actions/a/b', '/v1/../v1/actions', '/v1/actions;a=1', '/v1/attempts/a/b']) {
+    for (const path of ['/v1//actions', '//evil.example/v1/actions', '/V1/actions', '/v1/actions/a/b', '/v1/../v1/actions', '/v1/actions;a=1',
+      '/v1/attempts/a/b']) {
       const { answer } = await sendRaw(t, boundary.port, `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: ${TOKEN}\r\n\r\n`)
       assertRefused(answer, 404, 'NOT_FOUND')
     }
@@ -287,9 +297,12 @@ describe('queries', () => {
   test('a parameter that is unknown, repeated, in brackets or badly encoded is refused', async t => {
     const boundary = await startBoundary(t)
     for (const [path, rule] of [
-      ['/v1/actions?x=1&x=2', 'unknown_parameter'], ['/v1/actions?query=a&query=b', 'repeated_parameter'], ['/v1/actions?query=a&%71uery=b', 'repeated_parameter'],
-      ['/v1/actions?x[]=', 'unknown_parameter'], ['/v1/actions?query[]=a', 'unknown_parameter'], ['/v1/actions?__proto__=1', 'unknown_parameter'], ['/v1/actions?_method=DELETE', 'unknown_parameter'],
-      ['/v1/actions?query=%zz', 'percent_encoding'], ['/v1/actions?query=%ff', 'percent_encoding'], ['/v1/actions?&', 'unknown_parameter'], ['/v1/actions/a.v1?limit=1', 'unknown_parameter'],
+      ['/v1/actions?x=1&x=2', 'unknown_parameter'], ['/v1/actions?query=a&query=b', 'repeated_parameter'],
+      ['/v1/actions?query=a&%71uery=b', 'repeated_parameter'],
+      ['/v1/actions?x[]=', 'unknown_parameter'], ['/v1/actions?query[]=a', 'unknown_parameter'], ['/v1/actions?__proto__=1', 'unknown_parameter'],
+      ['/v1/actions?_method=DELETE', 'unknown_parameter'],
+      ['/v1/actions?query=%zz', 'percent_encoding'], ['/v1/actions?query=%ff', 'percent_encoding'], ['/v1/actions?&', 'unknown_parameter'],
+      ['/v1/actions/a.v1?limit=1', 'unknown_parameter'],
       ['/v1/actions?limit=1;effect=observation', 'limit'], ['/docs?x=1', 'unknown_parameter'],
     ] as const) {
       await t.test(path, async () => {
@@ -312,7 +325,8 @@ describe('queries', () => {
 describe('planes and methods', () => {
   test('nothing of another plane stands on this listener, with or without a token', async t => {
     const boundary = await startBoundary(t)
-    for (const path of ['/metrics', '/healthz', '/readyz', '/approvals', '/approvals/prop_1', '/operator', '/audit', '/audit/events', '/debug', '/.env']) {
+    for (const path of ['/metrics', '/healthz', '/readyz', '/approvals', '/approvals/prop_1', '/operator', '/audit', '/audit/events', '/debug',
+      '/.env']) {
       for (const headers of [{}, { authorization: TOKEN }]) assertRefused(await say(boundary, path, { headers }), 404, 'NOT_FOUND')
     }
     assert.deepEqual(boundary.asked, [])
@@ -329,10 +343,12 @@ describe('planes and methods', () => {
   test('a method that a path does not answer is refused, and those that it does are named', async t => {
     const boundary = await startBoundary(t)
     for (const [method, path, allow] of [
-      ['DELETE', '/v1/actions/echo.v1', 'GET, HEAD, POST'], ['PUT', '/v1/actions', 'GET, HEAD'], ['GET', '/v1/run/stop', 'POST'], ['PATCH', '/openapi.json', 'GET, HEAD'],
+      ['DELETE', '/v1/actions/echo.v1', 'GET, HEAD, POST'], ['PUT', '/v1/actions', 'GET, HEAD'], ['GET', '/v1/run/stop', 'POST'],
+      ['PATCH', '/openapi.json', 'GET, HEAD'],
       ['OPTIONS', '/v1/actions', 'GET, HEAD'], ['POST', '/docs?x=1', 'GET, HEAD'],
     ] as const) {
-      const said = await say(boundary, path, { method, headers: { authorization: TOKEN, origin: 'https://evil.example', 'access-control-request-method': 'GET' } })
+      const headers = { authorization: TOKEN, origin: 'https://evil.example', 'access-control-request-method': 'GET' }
+      const said = await say(boundary, path, { method, headers })
       assertRefused(said, 405, 'METHOD_NOT_ALLOWED')
       assert.equal(said.headers.get('allow'), allow)
     }
@@ -344,8 +360,10 @@ describe('planes and methods', () => {
     const boundary = await startBoundary(t)
     const origin = { origin: 'https://evil.example', authorization: TOKEN }
     for (const said of [
-      await say(boundary, '/v1/actions', { headers: origin }), await say(boundary, '/docs', { headers: origin }), await say(boundary, '/nothing', { headers: origin }),
-      await say(boundary, '/v1/actions?x=1', { headers: origin }), await call(boundary, '{', origin), await say(boundary, '/v1/actions/%zz', { headers: origin }),
+      await say(boundary, '/v1/actions', { headers: origin }), await say(boundary, '/docs', { headers: origin }),
+      await say(boundary, '/nothing', { headers: origin }),
+      await say(boundary, '/v1/actions?x=1', { headers: origin }), await call(boundary, '{', origin),
+      await say(boundary, '/v1/actions/%zz', { headers: origin }),
     ]) {
       const names = [...said.headers.keys()]
       assert.deepEqual(names.filter(name => name.startsWith('access-control-') || name === 'server' || name === 'x-powered-by'), [])

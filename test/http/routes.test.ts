@@ -82,7 +82,8 @@ describe('each route hands over what it was asked', () => {
 
 describe('an answer is written down as it is', () => {
   test('its status, Location and Retry-After, and its envelope to the letter', async t => {
-    const envelope = { ok: false, outcome: 'unknown' as const, sent: true, correlation_id: 'cor_1', attempt_id: 'att_1', result: { a: [1, null, 'é'] } }
+    const envelope = { ok: false, outcome: 'unknown' as const, sent: true, correlation_id: 'cor_1', attempt_id: 'att_1',
+      result: { a: [1, null, 'é'] } }
     const boundary = await startBoundary(t, { answer: () => ({ status: 202, location: '/v1/attempts/att_1', retryAfterSeconds: 7, envelope }) })
     const said = await call(boundary, '{"arguments":{}}')
     assert.deepEqual([said.status, said.headers.get('location'), said.headers.get('retry-after')], [202, '/v1/attempts/att_1', '7'])
@@ -93,7 +94,8 @@ describe('an answer is written down as it is', () => {
   test('a 401 names the scheme, and an error only where there was a token', async t => {
     const boundary = await startBoundary(t)
     assert.equal((await say(boundary, '/v1/actions')).headers.get('www-authenticate'), 'Bearer')
-    assert.equal((await say(boundary, '/v1/actions', { headers: { authorization: 'Bearer forged' } })).headers.get('www-authenticate'), 'Bearer error="invalid_token"')
+    assert.equal((await say(boundary, '/v1/actions', { headers: { authorization: 'Bearer forged' } })).headers.get('www-authenticate'),
+      'Bearer error="invalid_token"')
     assert.equal((await say(boundary, '/v1/actions', good)).headers.get('www-authenticate'), null)
   })
 
@@ -102,7 +104,8 @@ describe('an answer is written down as it is', () => {
     for (let depth = 0; depth < 100_000; depth++) deep = [deep]
     const boundary = await startBoundary(t, {
       answer: arrival => ({
-        status: 200, location: null, retryAfterSeconds: null, envelope: { ok: true, outcome: 'completed', sent: true, correlation_id: arrival.correlationId, result: deep as never },
+        status: 200, location: null, retryAfterSeconds: null, envelope: { ok: true, outcome: 'completed', sent: true,
+          correlation_id: arrival.correlationId, result: deep as never },
       }),
     })
     const { status, json } = await call(boundary, '{"arguments":{}}')
@@ -114,7 +117,8 @@ describe('an answer is written down as it is', () => {
       answer: () => { throw Refusal.of('RATE_LIMITED', { retryAfterSeconds: 3, hint: 'later', internal: 'secret words' }) },
     })
     const said = await call(boundary, '{"arguments":{}}')
-    assert.deepEqual([said.status, said.headers.get('retry-after'), said.json.error.retry_after_seconds, said.json.error.hint], [429, '3', 3, 'later'])
+    assert.deepEqual([said.status, said.headers.get('retry-after'), said.json.error.retry_after_seconds, said.json.error.hint],
+      [429, '3', 3, 'later'])
     assert.doesNotMatch(said.text, /secret words/)
   })
 
@@ -216,8 +220,9 @@ describe('a listener', () => {
   })
 
   test('speaks TLS where it is given a key, says so to browsers, and refuses what is too old', async t => {
-    const [key, cert, ca] = await Promise.all(['valid.key.pem', 'valid.pem', 'authority.pem'].map(name => readFile(new URL(`../support/tls/${name}`, import.meta.url))))
-    const boundary = await startBoundary(t, { tls: { key: key!, cert: cert! } })
+    const pem = (name: string): Promise<Buffer> => readFile(new URL(`../support/tls/${name}`, import.meta.url))
+    const [key, cert, ca] = await Promise.all([pem('valid.key.pem'), pem('valid.pem'), pem('authority.pem')])
+    const boundary = await startBoundary(t, { tls: { key, cert } })
     const socket = connectTls({ host: '127.0.0.1', port: boundary.port, ca, servername: 'localhost' })
     t.after(() => { socket.destroy() })
     await once(socket, 'secureConnect')
@@ -225,7 +230,8 @@ describe('a listener', () => {
     const text = (await socket.toArray()).join('')
     assert.match(text, /^HTTP\/1\.1 200 /)
     assert.match(text, /strict-transport-security: max-age=\d+/)
-    const old = connectTls({ host: '127.0.0.1', port: boundary.port, ca, servername: 'localhost', minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' })
+    const old = connectTls({ host: '127.0.0.1', port: boundary.port, ca, servername: 'localhost', minVersion: 'TLSv1', maxVersion: 'TLSv1.1',
+      ciphers: 'DEFAULT@SECLEVEL=0' })
     await assert.rejects(once(old, 'secureConnect'))
   })
 })
