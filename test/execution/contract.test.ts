@@ -108,11 +108,15 @@ describe('the contract', () => {
     const one = action('change_address', {
       effect: 'reversible_change', write: true, consent: 'call', retry: 'same_key', involves: ['personal_data'], sensitivity: 'personal',
       scope: [{ text: 'args.id in caller.claims.customers', holds: () => true }],
-      checks: [check('CUSTOMER_DELETED'), { text: 'args.a != 1', holds: () => true, otherwise: { kind: 'settle',
-        outcome: 'already_in_desired_state' } }],
+      checks: [
+        check('CUSTOMER_DELETED'),
+        { text: 'args.a != 1', holds: () => true, otherwise: { kind: 'settle', outcome: 'already_in_desired_state' } },
+      ],
       view: { schema: { type: 'object' }, maxBytes: 1_024, project: () => ({ result: null, truncated: false }) },
-      errors: [{ code: 'CUSTOMER_DELETED', message: 'The customer has been deleted.', retryable: false },
-        { code: 'JOB_FAILED', message: 'It failed.', retryable: true }],
+      errors: [
+        { code: 'CUSTOMER_DELETED', message: 'The customer has been deleted.', retryable: false },
+        { code: 'JOB_FAILED', message: 'It failed.', retryable: true },
+      ],
       examples: [{ arguments: { id: 'c-1' } }], compensateWith: 'restore_address.v1', sunset: { after: '2027-03-01', use: 'change_address.v2' },
     })
     const contract = contractOf(one)
