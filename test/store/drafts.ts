@@ -119,8 +119,8 @@ export function neighbours (): readonly [string, string] {
 }
 
 /** Asks again and again until it holds; for what comes with time. */
-export async function eventually (holds: () => Promise<boolean>, message: string): Promise<void> {
-  const endsAtMs = performance.now() + 10_000
+export async function eventually (holds: () => Promise<boolean>, message: string, withinMs = 10_000): Promise<void> {
+  const endsAtMs = performance.now() + withinMs
   while (!await holds()) {
     assert.ok(performance.now() < endsAtMs, message)
     await new Promise(resolve => setTimeout(resolve, 15))

@@ -46,7 +46,7 @@ export async function startRedis (options: RedisOptions = {}): Promise<RedisServ
     url: `${options.cluster === true ? 'redis+cluster' : 'redis'}://127.0.0.1:${port}`,
     port,
     pid: () => child.pid!,
-    command: (...parts) => ask(port, parts),
+    command: (...parts) => askRedis(port, parts),
     kill9: () => end(child),
     async restart () {
       await end(child)
@@ -81,7 +81,7 @@ async function launch (settings: readonly string[], port: number): Promise<Child
   while (performance.now() < endsAtMs) {
     if (failed !== null) throw new Error('redis-server is not installed; on Debian: apt-get install -y redis-server', { cause: failed })
     if (child.exitCode !== null) throw new Error(`redis-server ended at once:\n${told}`)
-    if (await ask(port, ['PING']).then(reply => /^(\+PONG|-NOAUTH)/.test(reply), () => false)) return child
+    if (await askRedis(port, ['PING']).then(reply => /^(\+PONG|-NOAUTH)/.test(reply), () => false)) return child
     await sleep(20)
   }
   await end(child)
@@ -96,14 +96,19 @@ async function end (child: ChildProcess): Promise<void> {
 }
 
 /** One command over a socket of its own: no client library stands between a test and the server. */
-function ask (port: number, parts: readonly string[]): Promise<string> {
+export function askRedis (port: number, parts: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1')
     let reply = ''
-    socket.setTimeout(5_000, () => { socket.destroy(new Error('redis-server did not answer')) })
+    socket.setTimeout(5_000)
+    socket.once('timeout', () => { socket.destroy(reply === '' ? new Error('redis-server did not answer') : undefined) })
     socket.on('error', reject)
     socket.on('close', () => { resolve(reply) })
-    socket.on('data', chunk => { reply += chunk.toString() })
+    socket.on('data', chunk => {
+      reply += chunk.toString()
+      // A sentinel does not know QUIT.
+      socket.setTimeout(200)
+    })
     const text = [...parts].map(part => `$${Buffer.byteLength(part)}\r\n${part}\r\n`).join('')
     socket.write(`*${parts.length}\r\n${text}*1\r\n$4\r\nQUIT\r\n`)
   })
