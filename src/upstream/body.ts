@@ -8,6 +8,7 @@ import { bodyKind, supportsMediaType } from '../catalog/openapi/media-type.ts'
 import type { BodyDefinition, Encoding, JsonSchema, Operation } from '../catalog/openapi/operation.ts'
 import { escapeReserved, escapeStrict } from './escape.ts'
 import { expand, separatorOf } from './style.ts'
+import type { Item } from './style.ts'
 import { base64Bytes, jsonText, refuse, scalarText } from './text.ts'
 
 export interface Body {
@@ -74,26 +75,24 @@ function contentText (value: Json, encoding: Encoding | undefined, internal: str
   return json ? jsonText(value, internal) : scalarText(value, internal)
 }
 
+function formItems (name: string, value: Json, encoding: Encoding | undefined, internal: string): readonly Item[] {
+  if (encoding !== undefined && encoding.contentType === null) {
+    return expand({ name, ...encoding }, value, { escape: encoding.allowReserved ? escapeReserved : escapeStrict, internal })
+  }
+  const items = Array.isArray(value) ? value as readonly Json[] : [value]
+  if (items.length === 0) throw refuse('empty', 'An empty list would vanish from the form.', internal)
+  return items.map(item => ({ name, text: escapeStrict(contentText(item, encoding, internal)) }))
+}
+
 function formText (definition: BodyDefinition, value: Json, internal: string): string {
   const pairs: string[] = []
   const names = new Set<string>()
   for (const [name, item] of fieldsOf(value, internal)) {
-    const encoding = definition.encoding.get(name)
-    if (encoding !== undefined && encoding.contentType === null) {
-      const escape = encoding.allowReserved ? escapeReserved : escapeStrict
-      for (const part of expand({ name, style: encoding.style, explode: encoding.explode }, item, { escape, internal })) {
-        const own = part.name ?? name
-        if (own !== name && names.has(own)) throw refuse('name', 'Two fields of the form have one name.', internal)
-        names.add(own)
-        pairs.push(`${escapeStrict(own)}=${part.text}`)
-      }
-      continue
-    }
-    if (names.has(name)) throw refuse('name', 'Two fields of the form have one name.', internal)
-    names.add(name)
-    const items = Array.isArray(item) ? item as readonly Json[] : [item]
-    if (items.length === 0) throw refuse('empty', 'An empty list would vanish from the form.', internal)
-    for (const one of items) pairs.push(`${escapeStrict(name)}=${escapeStrict(contentText(one, encoding, internal))}`)
+    const items = formItems(name, item, definition.encoding.get(name), internal)
+    const own = new Set(items.map(one => one.name ?? name))
+    if ([...own].some(one => names.has(one))) throw refuse('name', 'Two fields of the form have one name.', internal)
+    for (const one of own) names.add(one)
+    for (const one of items) pairs.push(`${escapeStrict(one.name ?? name)}=${one.text}`)
   }
   return pairs.join('&')
 }

@@ -153,7 +153,7 @@ function headerValue (parameter: Parameter, value: Json, internal: string): stri
     if (!single && /[,=]/.test(text)) throw refuse('separator', 'A value holds the character that separates values in this place.', internal)
     return headerText(text, internal)
   }
-  return headerText(joined(parameter, itemsOf(parameter, value, { escape, internal }), text => text), internal)
+  return headerText(joined(parameter, itemsOf(parameter, value, { escape, raw: true, internal }), text => text), internal)
 }
 
 function headersOf (upstream: Upstream, operation: Operation, plan: Plan, values: JsonObject): { [name: string]: string } {

@@ -51,6 +51,8 @@ export interface Item {
 export interface Writing {
   /** Makes a text safe for the place it is written in; throws a Refusal where it cannot be. */
   readonly escape: (text: string) => string
+  /** Nothing is escaped, separators neither: a header. */
+  readonly raw?: boolean
   /** For operators: which parameter it is. */
   readonly internal: string
 }
@@ -107,6 +109,7 @@ export function expand (parameter: Styled, value: Json, writing: Writing): reado
   if (style === 'deepObject' || style === 'brackets') return bracketed(name, value, style === 'brackets', true, writing)
   const rule = ROWS[style]
   const own = rule.named ? name : null
+  const within = writing.raw === true ? decodeURIComponent(rule.within) : rule.within
   const write = (item: Json, list: boolean): string => {
     const text = escape(checkedText(item, rule, list, writing, style))
     // Only `allowReserved` leaves a comma as it is; between commas even that must not.
@@ -114,12 +117,12 @@ export function expand (parameter: Styled, value: Json, writing: Writing): reado
   }
   if (Array.isArray(value)) {
     const texts = itemsOf(value as readonly Json[], internal).map(item => write(item, true))
-    return explode ? texts.map(text => ({ name: own, text })) : [{ name: own, text: texts.join(rule.within) }]
+    return explode ? texts.map(text => ({ name: own, text })) : [{ name: own, text: texts.join(within) }]
   }
   if (isFields(value)) {
     const entries = entriesOf(value, internal)
     if (!explode) {
-      return [{ name: own, text: entries.flatMap(([key, item]) => [write(key, true), write(item, true)]).join(rule.within) }]
+      return [{ name: own, text: entries.flatMap(([key, item]) => [write(key, true), write(item, true)]).join(within) }]
     }
     if (rule.named) return entries.map(([key, item]) => ({ name: checkedText(key, rule, true, writing, style), text: write(item, true) }))
     return entries.map(([key, item]) => ({ name: null, text: `${write(key, true)}=${write(item, true)}` }))
@@ -133,6 +136,7 @@ export const separatorOf = (style: ParameterStyle): string => decodeURIComponent
 /** Items joined for a path or a header. */
 export function joined ({ style }: Styled, items: readonly Item[], escape: (text: string) => string): string {
   const { first, between } = ROWS[style]
-  // RFC 6570 §3.2.7: a matrix parameter whose value is empty stands without `=`
-  return first + items.map(({ name, text }) => name === null ? text : text === '' ? escape(name) : `${escape(name)}=${text}`).join(between)
+  // Of the styles of paths and headers only matrix writes names. RFC 6570 §3.2.7: where the value is empty the name stands without `=`
+  const named = (name: string, text: string): string => text === '' ? escape(name) : `${escape(name)}=${text}`
+  return first + items.map(({ name, text }) => name === null || style !== 'matrix' ? text : named(name, text)).join(between)
 }

@@ -67,6 +67,7 @@ test('encodings of a form decide: by style, or by content type', () => {
   assert.equal(formOf({ a: ['x', 'y'] }, new Map([['a', { ...styled('form', true), contentType: 'application/json' }]])), 'a=%22x%22&a=%22y%22')
   assert.equal(ruleOf(() => formOf({ x: 1, a: { x: 1 } }, new Map([['a', styled('form', true)]]))), 'name')
   assert.equal(ruleOf(() => formOf({ a: { b: 1 }, b: 2 }, new Map([['a', styled('form', true)]]))), 'name')
+  assert.equal(ruleOf(() => formOf({ a: { b: 1 }, b: [2] }, new Map([['a', styled('form', true)], ['b', styled('form', true)]]))), 'name')
   assert.equal(ruleOf(() => formOf({ a: { b: 1 } }, new Map([['a', { ...styled('form', true), contentType: 'text/plain' }]]))), 'type')
 })
 

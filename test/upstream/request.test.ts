@@ -49,6 +49,17 @@ test('every style with every explode writes what the tables of OpenAPI say', () 
   }
 })
 
+test('the list formats of 2.0 are written without a name in a path and without escapes in a header', () => {
+  const list = ['a', 'b']
+  assert.equal(pathOf({ style: 'pipeDelimited', explode: false }, list), 'a%7Cb')
+  assert.equal(pathOf({ style: 'spaceDelimited', explode: false }, list), 'a%20b')
+  assert.equal(pathOf({ style: 'tabDelimited', explode: false }, list), 'a%09b')
+  assert.equal(headerOf({ style: 'pipeDelimited', explode: false }, list), 'a|b')
+  assert.equal(headerOf({ style: 'spaceDelimited', explode: false }, list), 'a b')
+  assert.equal(ruleOf(() => headerOf({ style: 'tabDelimited', explode: false }, list)), 'header')
+  assert.equal(ruleOf(() => headerOf({ style: 'pipeDelimited', explode: false }, ['a|b'])), 'separator')
+})
+
 test('F-6: all styles of one operation stand in one request', () => {
   const request = build(caseOf('F-6', 'styles'), {
     path: { ids: [1, 2, 3] },

@@ -185,7 +185,8 @@ test('one odd operation never sinks the document: only who names it gets the fau
 
 test('a fault says where it lies, in JSON and in YAML', async t => {
   const json = await documentOf(t, '{\n  "openapi": "3.0.0", "paths": {"/a": {"get": {\n' +
-    '    "parameters": [{"name": "a\\"]", "in": "query", "schema": {}},\n' + '      {"name": "b", "in": "nowhere", "schema": {}}], "responses": {}}}}}')
+    '    "parameters": [{"name": "a\\"]", "in": "query", "schema": {}},\n' +
+    '      {"name": "b", "in": "nowhere", "schema": {}}], "responses": {}}}}}')
   const first = faultOf(() => json.operation('GET /a'))
   assert.deepEqual([first.code, first.pointer, first.line, first.column], ['structure', '/paths/~1a/get/parameters/1/in', 4, 21])
   const yaml = await documentOf(t, [

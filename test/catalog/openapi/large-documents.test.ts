@@ -123,3 +123,12 @@ test('sixty large documents of real upstreams open, and one operation of each is
   }
   t.diagnostic(`most CPU ${worst('cpuMs')} ms, most memory ${worst('memoryMib')} MiB`)
 })
+
+test('only the operations that were read outlive their document', async () => {
+  const script = fileURLToPath(new URL('retained-memory.ts', import.meta.url))
+  const { stdout } = await run(process.execPath, ['--expose-gc', script, OCTOKIT, 'api.github.com.json', 'GET /meta'])
+  const { method, heapMib } = JSON.parse(stdout) as { readonly method: string, readonly heapMib: number }
+  assert.equal(method, 'GET')
+  // The document alone holds more than 60 MiB.
+  assert.ok(heapMib < 30, `${heapMib} MiB are held`)
+})
