@@ -73,11 +73,16 @@ function unknownCommand (argv: readonly string[]): string {
 }
 
 if (import.meta.main) {
+  // Whoever closed the pipe wants no more of it; what is under way is finished all the same.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
   process.exitCode = await main(process.argv.slice(2), {
     env: readEnvironment(),
     print: text => process.stdout.write(`${text}\n`),
     tell: text => process.stderr.write(`${text}\n`),
     // Only what starts a broker pays for loading one.
     startBroker: async (config, options) => (await import('./main.ts')).startBroker(config, options),
+  }).catch((error: unknown) => {
+    process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`)
+    return 2
   })
 }

@@ -4,7 +4,7 @@ import { toldToEnd } from './ending.ts'
 import { leaflet } from './demo/leaflet.ts'
 import { isColoured, narrator } from './demo/narrator.ts'
 import { openStage, type Stage } from './demo/stage.ts'
-import { runTour, type StepReport } from './demo/tour.ts'
+import { runTour, STEP_COUNT, type StepReport } from './demo/tour.ts'
 import { started } from './starting.ts'
 
 export const demo: Command = {
@@ -19,19 +19,20 @@ export const demo: Command = {
 }
 
 async function run (ask: Ask): Promise<ExitCode> {
-  const ended = toldToEnd()
+  let over = false
+  const ended = toldToEnd().then(() => { over = true })
   const stage = await started(ask, () => openStage(ask))
   try {
     const tell = narrator(ask.json ? () => {} : ask.print, isColoured(process.stdout.isTTY === true, ask.env))
     tell.plain('Aval stands between an agent and the API of a shop. This is what that looks like.')
-    const reports = await runTour(stage, tell)
+    const reports = await runTour(stage, tell, () => over)
     report(ask, stage, reports)
-    if (!ask.flags.on('once')) {
+    if (!ask.flags.on('once') && !over) {
       for (const line of leaflet(stage)) tell.plain(line)
       tell.plain('\nCtrl-C ends it; nothing is left behind.')
       await ended
     }
-    return reports.every(({ ok }) => ok) ? 0 : 1
+    return reports.length === STEP_COUNT && reports.every(({ ok }) => ok) ? 0 : 1
   } finally {
     await stage.close()
   }
@@ -40,7 +41,9 @@ async function run (ask: Ask): Promise<ExitCode> {
 function report (ask: Ask, stage: Stage, reports: readonly StepReport[]): void {
   const { agentsUrl, operationsUrl } = stage.broker
   const failed = reports.filter(({ ok }) => !ok).length
-  const told = { ok: failed === 0, agents: agentsUrl, operations: operationsUrl, token_file: stage.tokenFile, steps: reports }
+  const left = STEP_COUNT - reports.length
+  const told = { ok: failed + left === 0, agents: agentsUrl, operations: operationsUrl, token_file: stage.tokenFile, steps: reports }
   if (ask.json) ask.print(JSON.stringify(told))
-  else ask.print(`\n${failed === 0 ? `All ${reports.length} steps went as told.` : `${failed} of ${reports.length} steps did not go as told.`}\n`)
+  else if (left > 0) ask.print(`\nThe tour was ended before its last ${left} of ${STEP_COUNT} steps.`)
+  else ask.print(`\n${failed === 0 ? `All ${STEP_COUNT} steps went as told.` : `${failed} of ${STEP_COUNT} steps did not go as told.`}\n`)
 }

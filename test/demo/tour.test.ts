@@ -1,14 +1,21 @@
 // `aval demo`: the tour goes as told, what it prints can be pasted, and it leaves nothing behind.
 import assert from 'node:assert/strict'
-import { existsSync, globSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
-import { test } from 'node:test'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
 import { aval, startAval, startProgram } from '../support/program.ts'
 
 const FREE = { AVAL_AGENTS: '127.0.0.1:0', AVAL_OPERATIONS: '127.0.0.1:0' }
-const leftovers = (): readonly string[] => globSync(`${tmpdir()}/aval-demo-*`).sort()
+
+/** Where a demo puts its folder, so that what it leaves behind can be told from what others do at the same moment. */
+function ownTemp (t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'aval-tour-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
 
 test('the tour goes as told, step by step, and ends with 0', async t => {
   const { code, stdout, stderr } = await aval(t, ['demo', '--once'], { env: FREE })
@@ -33,8 +40,8 @@ test('with --json the tour is one value', async t => {
 })
 
 test('every line that it prints for pasting works, and Ctrl-C ends it without a trace', async t => {
-  const before = leftovers()
-  const demo = startAval(t, ['demo'], { env: FREE })
+  const temp = ownTemp(t)
+  const demo = startAval(t, ['demo'], { env: { ...FREE, TMPDIR: temp } })
   await demo.says(/Ctrl-C ends it/)
   const lines = demo.stdout().split('\n').filter(line => line.startsWith('curl '))
   assert.ok(lines.length >= 5)
@@ -49,10 +56,10 @@ test('every line that it prints for pasting works, and Ctrl-C ends it without a 
   assert.ok(envelopes.every(({ error }) => error === undefined || error.code === 'OUT_OF_STOCK'), answers.join('\n'))
   assert.equal(envelopes.filter(({ outcome }) => outcome === 'completed').length, 2, 'the read and the order')
   assert.match(answers.at(-1)!, /^aval_calls_total/m)
-  assert.equal(leftovers().length, before.length + 1)
+  assert.equal(readdirSync(temp).length, 1)
   demo.signal('SIGINT')
   assert.equal((await demo.ended()).code, 0)
-  assert.deepEqual(leftovers(), before)
+  assert.deepEqual(readdirSync(temp), [])
 })
 
 test('the usual ports are taken where they are free, others where they are not', async t => {
@@ -73,19 +80,19 @@ test('settings of a real broker are refused by their name, not overridden in sil
 })
 
 test('ports that cannot be had end it with 2 and leave nothing behind', async t => {
-  const before = leftovers()
+  const temp = ownTemp(t)
   const squatter = createServer().listen(0, '127.0.0.1')
   await once(squatter, 'listening')
   t.after(() => squatter.close())
   const { port } = squatter.address() as { port: number }
-  const { code, stderr } = await aval(t, ['demo', '--once'], { env: { ...FREE, AVAL_AGENTS: `127.0.0.1:${port}` } })
+  const { code, stderr } = await aval(t, ['demo', '--once'], { env: { ...FREE, TMPDIR: temp, AVAL_AGENTS: `127.0.0.1:${port}` } })
   assert.equal(code, 2)
   assert.match(stderr, /EADDRINUSE/)
-  assert.deepEqual(leftovers(), before)
+  assert.deepEqual(readdirSync(temp), [])
 })
 
 test('the key of the tour is no key for serve', async t => {
-  const demo = startAval(t, ['demo'], { env: FREE })
+  const demo = startAval(t, ['demo'], { env: { ...FREE, TMPDIR: ownTemp(t) } })
   const [, folder] = await demo.says(/cat ([^)]*)\/token\)/)
   await demo.says(/Ctrl-C ends it/)
   assert.ok(existsSync(`${folder}/jwks.json`))
@@ -100,4 +107,17 @@ test('the key of the tour is no key for serve', async t => {
   const { code, stdout } = await aval(t, line.split(' '))
   assert.equal(code, 1)
   assert.equal(JSON.parse(stdout).error.code, 'UNAUTHENTICATED')
+})
+
+test('Ctrl-C in the middle of the tour ends it soon, without a trace, also where it arrives twice', async t => {
+  const temp = ownTemp(t)
+  const demo = startAval(t, ['demo'], { env: { ...FREE, TMPDIR: temp } })
+  await demo.says(/4 {2}A write/)
+  demo.signal('SIGINT')
+  demo.signal('SIGINT')
+  const { code, stdout } = await demo.ended()
+  assert.equal(code, 1, 'the tour was not shown whole')
+  assert.match(stdout, /The tour was ended before its last \d of \d+ steps/)
+  assert.doesNotMatch(stdout, /Ctrl-C ends it/)
+  assert.deepEqual(readdirSync(temp), [])
 })

@@ -41,10 +41,14 @@ const STEPS: readonly Step[] = [
   ['The metrics: what an operator sees of all this', showMetrics],
 ]
 
-export async function runTour (stage: Stage, tell: Narrator): Promise<readonly StepReport[]> {
+export const STEP_COUNT = STEPS.length
+
+/** @param over asked before each step; true ends the tour early */
+export async function runTour (stage: Stage, tell: Narrator, over: () => boolean): Promise<readonly StepReport[]> {
   const guide: Guide = { stage, tell, client: brokerClient(stage.broker.agentsUrl, await stage.mintToken()), lost: null }
   const reports: StepReport[] = []
   for (const [title, run] of STEPS) {
+    if (over()) break
     tell.heading(reports.length + 1, title)
     const fault = await faultOf(() => run(guide))
     if (fault !== null) tell.failed(fault)
