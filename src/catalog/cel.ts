@@ -43,7 +43,7 @@ function registerFunctions (environment: Environment): Environment {
     .registerFunction(`string(${TIMESTAMP}): string`, (instant: Date) => instant.toISOString(), SYNC)
 }
 
-// ─── Checking ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ─── Checking ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 const ELEMENT_TYPES = ['dyn', 'string', 'bool', 'int', 'double', 'null', TIMESTAMP, 'map<string, dyn>'] as const
 const PLAIN_TYPES: readonly string[] = [...ELEMENT_TYPES, ...ELEMENT_TYPES.map(type => `list<${type}>`)]
@@ -63,7 +63,7 @@ export function standIn (type: string): Node {
 
 export const literalTrue = (): Node => parseForCheck('true').ast
 
-// ─── Evaluating ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ─── Evaluating ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** Every variable that a sheet may use. Which may be used where is decided before. */
 export const VARIABLES = ['args', 'caller', 'reads', 'response', 'values', 'target', 'attempt', 'found', 'item', 'now'] as const
@@ -77,7 +77,8 @@ const evaluating = registerFunctions(new Environment(OPTIONS))
   .registerFunction('bounded(dyn): dyn', (list: unknown) => bounded(list), SYNC)
   .registerFunction('string.linearMatches(string): bool', (text: string, source: string) => linear(source).test(text), SYNC)
 for (const name of VARIABLES) evaluating.registerVariable(name, name === 'found' ? 'optional<dyn>' : 'dyn')
-// What is not declared arrives as double. Beside an int literal, `claims.level + 1`, that must not fail; where both are declared the check refuses it.
+// What is not declared arrives as double. Beside an int literal, `claims.level + 1`, that must not fail; where both are declared the check
+// refuses it.
 evaluating
   .registerOperator('double + int: double', (a: number, b: bigint) => a + Number(b))
   .registerOperator('int + double: double', (a: bigint, b: number) => Number(a) + b)

@@ -1,12 +1,12 @@
-// One sheet to one action: everything that can be decided before there is a call is decided here. The order is that of the sheet, because what a place may
-// name is what was known before it.
+// One sheet to one action: everything that can be decided before there is a call is decided here. The order is that of the sheet, because what
+// a place may name is what was known before it.
 import { createHash } from 'node:crypto'
 import canonicalize from 'canonicalize'
 import { ERRORS } from '../errors.ts'
 import { checkConsequences } from './consequence.ts'
 import {
-  ExpressionFault, type Action, type Bindings, type Check, type Json, type JsonObject, type Lookup, type ProposalTemplate, type Read, type ScopeRule, type Target,
-  type Upstream,
+  ExpressionFault, type Action, type Bindings, type Check, type Json, type JsonObject, type Lookup, type ProposalTemplate, type Read,
+  type ScopeRule, type Target, type Upstream,
 } from './catalog.ts'
 import { freezeDeep } from './freeze.ts'
 import type { Expression, Variables } from './expression.ts'
@@ -114,8 +114,8 @@ class SheetCompiler {
     })
   }
 
-  #described (): Pick<Action, 'id' | 'name' | 'version' | 'digest' | 'upstream' | 'title' | 'description' | 'effect' | 'write' | 'involves' | 'sensitivity' | 'consent' |
-    'retry' | 'repeatable' | 'inputSchema' | 'examples' | 'errors' | 'idempotency' | 'compensateWith' | 'sunset'> {
+  #described (): Pick<Action, 'id' | 'name' | 'version' | 'digest' | 'upstream' | 'title' | 'description' | 'effect' | 'write' | 'involves' |
+    'sensitivity' | 'consent' | 'retry' | 'repeatable' | 'inputSchema' | 'examples' | 'errors' | 'idempotency' | 'compensateWith' | 'sunset'> {
     const sheet = this.#sheet
     const involves = sheet.involves ?? []
     return {
@@ -178,7 +178,9 @@ class SheetCompiler {
         this.#known.addUnknownRead(name)
         return []
       }
-      if (!isReading(operation.method)) this.#report.fault(`${at}/operation`, 'read-not-safe', `${operation.method} may change something; a read is GET or HEAD`)
+      if (!isReading(operation.method)) {
+        this.#report.fault(`${at}/operation`, 'read-not-safe', `${operation.method} may change something; a read is GET or HEAD`)
+      }
       const request = compileRequest(sheet, at, operation, this.#known.facts(), this.#reserved('read'), this.#report)
       this.#known.addRead(name, operation, sheet.allow ?? [])
       if (request === null) return []
@@ -202,11 +204,15 @@ class SheetCompiler {
     return (this.#sheet.checks ?? []).flatMap((check, index) => {
       const at = `/checks/${index}`
       const condition = compileConditionAt(check.require, `${at}/require`, variables, this.#report)
-      if (check.error !== undefined && check.outcome !== undefined) this.#report.faultAtKey(`${at}/outcome`, 'check-two-ends', 'a check has error or outcome, not both')
+      if (check.error !== undefined && check.outcome !== undefined) {
+        this.#report.faultAtKey(`${at}/outcome`, 'check-two-ends', 'a check has error or outcome, not both')
+      }
       if (check.error === undefined && (check.message !== undefined || check.retryable !== undefined)) {
         this.#report.faultAtKey(at, 'check-two-ends', 'message and retryable belong to an error')
       }
-      if (check.outcome !== undefined && !this.#write) this.#report.fault(`${at}/outcome`, 'outcome-not-for-observation', 'an observation has no desired state')
+      if (check.outcome !== undefined && !this.#write) {
+        this.#report.fault(`${at}/outcome`, 'outcome-not-for-observation', 'an observation has no desired state')
+      }
       if (check.error !== undefined) checkCode(check.error, `${at}/error`, CHECK_CODES, this.#messages, this.#report)
       if (condition === null) return []
       this.#expressions.push(condition.expression)
@@ -214,7 +220,12 @@ class SheetCompiler {
       const code = check.error ?? 'OUT_OF_SCOPE'
       const otherwise: Check['otherwise'] = check.outcome !== undefined
         ? { kind: 'settle', outcome: check.outcome }
-        : { kind: 'refuse', code, message: check.message ?? this.#messages.get(code) ?? ERRORS.OUT_OF_SCOPE.message, retryable: check.retryable ?? false }
+        : {
+          kind: 'refuse',
+          code,
+          message: check.message ?? this.#messages.get(code) ?? ERRORS.OUT_OF_SCOPE.message,
+          retryable: check.retryable ?? false,
+        }
       return [Object.freeze({ text: check.require, holds: (bindings: Bindings) => condition.holds(bindings), otherwise: Object.freeze(otherwise) })]
     })
   }
@@ -238,7 +249,9 @@ class SheetCompiler {
     const { proposal } = this.#sheet
     const consent = effectiveConsent(this.#sheet.consent, this.#sheet.effect, this.#sheet.involves ?? [], this.#in.policy)
     if (proposal === undefined) {
-      if (this.#write && consent !== 'none') this.#report.faultAtKey('', 'proposal-missing', `consent is ${consent}, and there is no proposal that a person could read`)
+      if (this.#write && consent !== 'none') {
+        this.#report.faultAtKey('', 'proposal-missing', `consent is ${consent}, and there is no proposal that a person could read`)
+      }
       return null
     }
     const variables = this.#known.facts()
@@ -253,7 +266,14 @@ class SheetCompiler {
   }
 
   #request (parts: PartsSheet, operation: Operation): CompiledRequest | null {
-    const request = compileRequest(withKey(parts, this.#sheet, this.#report), '/request', operation, this.#known.request(), this.#reserved(this.#write ? 'write' : 'read'), this.#report)
+    const request = compileRequest(
+      withKey(parts, this.#sheet, this.#report),
+      '/request',
+      operation,
+      this.#known.request(),
+      this.#reserved(this.#write ? 'write' : 'read'),
+      this.#report
+    )
     if (request !== null) this.#expressions.push(...request.expressions)
     const credentials = this.#in.upstream.credentials
     if (this.#write && credentials.write === null && credentials.read !== null) {
@@ -280,13 +300,28 @@ class SheetCompiler {
     return compileView(freezeDeep(schema), template, finish, sizeBytes(maxBytes ?? DEFAULT_MAX_BYTES))
   }
 
-  #outcome (operation: Operation, finish: Finish | null): { readonly judge: Action['judge'], readonly lookup: Lookup | null, readonly compiled: CompiledLookup | null } {
+  #outcome (operation: Operation, finish: Finish | null): {
+    readonly judge: Action['judge'],
+    readonly lookup: Lookup | null,
+    readonly compiled: CompiledLookup | null,
+  } {
     const sheet = this.#sheet
     const declared = isLookup(sheet.lookup) ? sheet.lookup : null
-    const context: RuleContext = { write: this.#write, resolvable: declared !== null, messages: this.#messages, hasResult: sheet.result !== undefined }
+    const context: RuleContext = {
+      write: this.#write,
+      resolvable: declared !== null,
+      messages: this.#messages,
+      hasResult: sheet.result !== undefined,
+    }
     const rules = compileRules(sheet.outcomes ?? [], '/outcomes', this.#known.answered(operation, 'any'), context, this.#report)
     this.#expressions.push(...expressionsOf(rules))
-    const base = { write: this.#write, harmless: sheet.retry === 'same_key' || sheet.retry === 'natural', resolvable: declared !== null, messages: this.#messages, finish: finishOrNull(finish) }
+    const base = {
+      write: this.#write,
+      harmless: sheet.retry === 'same_key' || sheet.retry === 'natural',
+      resolvable: declared !== null,
+      messages: this.#messages,
+      finish: finishOrNull(finish),
+    }
     const compiled = declared === null ? null : this.#lookup(declared, context, { ...base, ownId: true })
     const judging: Judging = { ...base, ownId: compiled?.lookup.ownId ?? false }
     return { judge: bindings => judgeAnswer(rules, bindings, judging), lookup: compiled?.lookup ?? null, compiled }
@@ -295,7 +330,9 @@ class SheetCompiler {
   #lookup (sheet: Exclude<Sheet['lookup'], 'none' | undefined>, context: RuleContext, judging: Judging): CompiledLookup | null {
     const operation = this.#operation(sheet.operation, '/lookup/operation')
     if (operation === null) return null
-    if (!isReading(operation.method)) this.#report.fault('/lookup/operation', 'read-not-safe', `${operation.method} may change something; a look-up is GET or HEAD`)
+    if (!isReading(operation.method)) {
+      this.#report.fault('/lookup/operation', 'read-not-safe', `${operation.method} may change something; a look-up is GET or HEAD`)
+    }
     const asked = compileRequest(sheet, '/lookup', operation, this.#known.lookup(), this.#reserved('read'), this.#report)
     if (asked === null) return null
     const compiled = compileLookup(sheet, asked, operation, this.#known, context, judging, this.#report)
@@ -321,7 +358,11 @@ class SheetCompiler {
   #examples (checker: ReturnType<SchemaCompiler['compile']> | null, finish: Finish | null): void {
     for (const [index, example] of (this.#sheet.examples ?? []).entries()) {
       const fault = checker?.check(example.arguments) ?? null
-      if (fault !== null) this.#report.fault(`/examples/${index}/arguments${fault.pointer}`, 'example-refused', `the input schema refuses this example: ${fault.message}`)
+      if (fault !== null) {
+        this.#report.fault(
+          `/examples/${index}/arguments${fault.pointer}`, 'example-refused', `the input schema refuses this example: ${fault.message}`
+        )
+      }
       if (example.result === undefined) continue
       if (this.#sheet.result === undefined) this.#report.faultAtKey(`/examples/${index}/result`, 'example-refused', 'the sheet has no result')
       else if (finish !== null) this.#exampleResult(example.result, `/examples/${index}/result`, finish)
@@ -331,7 +372,9 @@ class SheetCompiler {
   #exampleResult (result: Json, pointer: string, finish: Finish): void {
     try {
       const finished = finish(result)
-      if (canonicalize(finished.result) !== canonicalize(result)) this.#report.fault(pointer, 'example-refused', 'the example shows what the schema of the result does not')
+      if (canonicalize(finished.result) !== canonicalize(result)) {
+        this.#report.fault(pointer, 'example-refused', 'the example shows what the schema of the result does not')
+      }
     } catch (error) {
       this.#report.fault(pointer, 'example-refused', `the schema of the result refuses this example: ${messageOf(error)}`)
     }

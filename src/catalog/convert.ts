@@ -1,5 +1,5 @@
-// The edge between plain data and CEL. Schema `integer` is int (BigInt), `number` and whatever is not declared is double; both ways exactly, or not at
-// all. Only what an expression uses is converted, so an integer that was not exact in an upstream's answer hurts only who touches it.
+// The edge between plain data and CEL. Schema `integer` is int (BigInt), `number` and whatever is not declared is double; both ways exactly, or
+// not at all. Only what an expression uses is converted, so an integer that was not exact in an upstream's answer hurts only who touches it.
 import { isObject, type Json } from './catalog.ts'
 import { alternatives, ANY, type ListShape, type ObjectShape, type Shape } from './shape.ts'
 
@@ -51,7 +51,9 @@ export function pick (value: Json | undefined, shape: Shape, use: Use): unknown 
     if (each !== null) for (const name of Object.keys(value)) map.set(name, pick(value[name], fieldOf(within, name), each))
     for (const [name, inner] of use.names) {
       // A name that is used both ways is converted whole: both uses find what they need.
-      if (Object.hasOwn(value, name)) map.set(name, each === null ? pick(value[name], fieldOf(within, name), inner) : toCel(value[name]!, fieldOf(within, name)))
+      if (Object.hasOwn(value, name)) {
+        map.set(name, each === null ? pick(value[name], fieldOf(within, name), inner) : toCel(value[name]!, fieldOf(within, name)))
+      }
     }
     return map
   }
@@ -64,10 +66,13 @@ export function pick (value: Json | undefined, shape: Shape, use: Use): unknown 
 }
 
 function numberToCel (value: number, shape: Shape): unknown {
-  if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))) return INEXACT
+  if (!isExact(value)) return INEXACT
   if (!isInteger(shape)) return value
   return Number.isInteger(value) ? BigInt(value) : INEXACT
 }
+
+/** An integer beyond 2^53 has been rounded by whoever parsed it. */
+export const isExact = (value: number): boolean => Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))
 
 function isInteger (shape: Shape): boolean {
   if (shape.kind !== 'dyn') return shape.kind === 'int'
@@ -87,7 +92,7 @@ export function fromCel (value: unknown): Json {
       return number
     }
     case 'number': {
-      if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))) throw new RangeError('the number cannot be kept exactly')
+      if (!isExact(value)) throw new RangeError('the number cannot be kept exactly')
       return value === 0 ? 0 : value
     }
     case 'string':

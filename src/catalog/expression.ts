@@ -122,8 +122,11 @@ function normalType (type: string): string {
   return type === 'list' || type === 'list<T>' ? 'list<dyn>' : type === 'map' || type === 'map<K, V>' ? 'map<string, dyn>' : type
 }
 
+const JSON_TYPE = /^(?:list<|map<|dyn|string$|bool$|int$|double$|null$|google\.protobuf\.Timestamp$|T$|A$)/
+const OTHER_TYPE = /optional<|bytes|uint|Duration/
+
 function requireJson (type: string, text: string): void {
-  if (/^(?:list<|map<|dyn|string$|bool$|int$|double$|null$|google\.protobuf\.Timestamp$|T$|A$)/.test(type) && !/optional<|bytes|uint|Duration/.test(type)) return
+  if (JSON_TYPE.test(type) && !OTHER_TYPE.test(type)) return
   throw new ExpressionError('expression-type', `the value is a ${type}, which has no JSON: ${text}`, 0)
 }
 

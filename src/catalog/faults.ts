@@ -13,6 +13,11 @@ export class FaultList {
     this.#faults.push(fault)
   }
 
+  /** About a file as a whole. */
+  addForFile (file: string, rule: string, message: string): void {
+    this.#faults.push({ file, line: 1, column: 1, rule, message })
+  }
+
   /** A reporter for one file, by JSON Pointer. */
   in (file: YamlFile): Reporter {
     return new Reporter(this, file)

@@ -8,7 +8,7 @@ const RESERVED = new Set([
 ])
 
 /** @param name in lower case */
-export const isReservedHeader = (name: string): boolean => RESERVED.has(name) || name.startsWith('proxy-') || name.startsWith('x-forwarded-') || name.startsWith(':')
+export const isReservedHeader = (name: string): boolean => RESERVED.has(name) || /^(?::|proxy-|x-forwarded-)/.test(name)
 
 export const isHeaderName = (name: string): boolean => /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/.test(name)
 

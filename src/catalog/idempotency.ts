@@ -25,14 +25,19 @@ export function withKey (parts: PartsSheet, sheet: Sheet, report: Reporter): Par
     return parts
   }
   const placed = (values: JsonObject | undefined, name: string): JsonObject => {
-    const taken = Object.entries(values ?? {}).find(([other]) => declared.header !== undefined ? other.toLowerCase() === name.toLowerCase() : other === name)
-    if (taken !== undefined && taken[1] !== KEY) report.faultAtKey('/idempotency', 'idempotency-place', `the request already puts something else into "${name}"`)
+    const isSame = (other: string): boolean => declared.header === undefined ? other === name : other.toLowerCase() === name.toLowerCase()
+    const taken = Object.entries(values ?? {}).find(([other]) => isSame(other))
+    if (taken !== undefined && taken[1] !== KEY) {
+      report.faultAtKey('/idempotency', 'idempotency-place', `the request already puts something else into "${name}"`)
+    }
     return taken !== undefined ? values! : { ...values, [name]: KEY }
   }
   if (declared.header !== undefined) return { ...parts, headers: placed(parts.headers, declared.header) }
   if (declared.query !== undefined) return { ...parts, query: placed(parts.query, declared.query) }
   const body = putAt(parts.body ?? {}, declared.body!.slice(1).split('/').map(token => token.replaceAll('~1', '/').replaceAll('~0', '~')))
-  if (body === undefined) report.faultAtKey('/idempotency/body', 'idempotency-place', 'the body of the request has no object there, or something else stands there')
+  if (body === undefined) {
+    report.faultAtKey('/idempotency/body', 'idempotency-place', 'the body of the request has no object there, or something else stands there')
+  }
   return body === undefined ? parts : { ...parts, body }
 }
 

@@ -20,7 +20,9 @@ export function checkSchema (schema: JsonObject, at: string, kind: 'input' | 're
 
 /** Applied where they stand, to the same value. */
 const IN_PLACE = ['allOf', 'anyOf', 'oneOf'] as const
-const UNSUPPORTED = ['$id', '$anchor', '$dynamicRef', '$dynamicAnchor', '$schema', '$vocabulary', 'unevaluatedItems', 'dependentSchemas', 'contentSchema']
+const UNSUPPORTED = [
+  '$id', '$anchor', '$dynamicRef', '$dynamicAnchor', '$schema', '$vocabulary', 'unevaluatedItems', 'dependentSchemas', 'contentSchema',
+]
 
 class SchemaCheck {
   readonly #schema: JsonObject
@@ -75,7 +77,11 @@ class SchemaCheck {
       if (schema.additionalProperties === false && Array.isArray(schema.required)) {
         for (const [index, name] of schema.required.entries()) {
           if (!Object.hasOwn(schema.properties, String(name))) {
-            this.#refuse(`${at}/required/${index}`, 'schema-invalid', `"${String(name)}" is required but is no property${suggestion(String(name), Object.keys(schema.properties))}`)
+            this.#refuse(
+              `${at}/required/${index}`,
+              'schema-invalid',
+              `"${String(name)}" is required but is no property${suggestion(String(name), Object.keys(schema.properties))}`
+            )
           }
         }
       }
@@ -90,23 +96,34 @@ class SchemaCheck {
 
   #items (schema: JsonObject, at: string, around: boolean): void {
     if (schema.items !== undefined) this.#value(schema.items, `${at}/items`, false)
-    if (Array.isArray(schema.prefixItems)) for (const [index, item] of schema.prefixItems.entries()) this.#value(item as Json, `${at}/prefixItems/${index}`, false)
+    const fixed = Array.isArray(schema.prefixItems) ? schema.prefixItems as readonly Json[] : []
+    for (const [index, item] of fixed.entries()) this.#value(item, `${at}/prefixItems/${index}`, false)
     if (schema.contains !== undefined) this.#value(schema.contains, `${at}/contains`, true)
     const types = typesOf(schema)
     if (!around && types.includes('array') && schema.items === undefined) this.#refuse(at, `${this.#kind}-open`, 'an array needs items')
   }
 
   #keywords (schema: JsonObject, at: string): void {
-    for (const keyword of UNSUPPORTED) if (schema[keyword] !== undefined) this.#refuse(`${at}/${keyword}`, 'schema-unsupported', `${keyword} is not supported in a sheet`)
+    for (const keyword of UNSUPPORTED) {
+      if (schema[keyword] !== undefined) this.#refuse(`${at}/${keyword}`, 'schema-unsupported', `${keyword} is not supported in a sheet`)
+    }
     const { format, pattern } = schema
-    if (typeof format === 'string' && !FORMATS.has(format)) this.#refuse(`${at}/format`, 'format-unknown', `nothing checks the format "${format}"${suggestion(format, FORMATS)}`)
+    if (typeof format === 'string' && !FORMATS.has(format)) {
+      this.#refuse(`${at}/format`, 'format-unknown', `nothing checks the format "${format}"${suggestion(format, FORMATS)}`)
+    }
     if (typeof pattern === 'string') {
       const compiled = compilePattern(pattern)
       if (typeof compiled === 'string') this.#refuse(`${at}/pattern`, 'pattern-invalid', compiled)
-      if (this.#kind === 'input' && typeof schema.maxLength !== 'number') this.#refuse(`${at}/pattern`, 'pattern-without-max-length', 'a pattern needs maxLength beside it')
+      if (this.#kind === 'input' && typeof schema.maxLength !== 'number') {
+        this.#refuse(`${at}/pattern`, 'pattern-without-max-length', 'a pattern needs maxLength beside it')
+      }
     }
     if (this.#kind === 'input' && typeof format === 'string' && FREE_ADDRESS_FORMATS.has(format) && !isChosenFromList(schema)) {
-      this.#refuse(`${at}/format`, ADDRESS_RULES.get(format) ?? 'input-chooses-url', `an agent must not choose a ${format}; list the allowed ones in an enum`)
+      this.#refuse(
+        `${at}/format`,
+        ADDRESS_RULES.get(format) ?? 'input-chooses-url',
+        `an agent must not choose a ${format}; list the allowed ones in an enum`
+      )
     }
   }
 
@@ -122,7 +139,9 @@ class SchemaCheck {
   }
 
   #reference (reference: string, at: string, closed: boolean): void {
-    if (!/^#\/\$defs\/[^/]+$/.test(reference)) return this.#refuse(`${at}/$ref`, 'schema-reference', 'a reference points to #/$defs/<name> of the same schema')
+    if (!/^#\/\$defs\/[^/]+$/.test(reference)) {
+      return this.#refuse(`${at}/$ref`, 'schema-reference', 'a reference points to #/$defs/<name> of the same schema')
+    }
     const target = resolvePointer(this.#schema, reference)
     if (target === undefined) return this.#refuse(`${at}/$ref`, 'schema-reference', `there is no ${reference}`)
     this.#value(target as Json, reference.slice(1), closed)
@@ -137,7 +156,9 @@ function typesOf (schema: JsonObject): readonly string[] {
   return Array.isArray(schema.type) ? schema.type as string[] : typeof schema.type === 'string' ? [schema.type] : []
 }
 
-const isChosenFromList = (schema: JsonObject): boolean => schema.const !== undefined || Array.isArray(schema.enum) || (isObject(schema.items) && isChosenFromList(schema.items))
+const isFixed = (schema: JsonObject): boolean => schema.const !== undefined || Array.isArray(schema.enum)
+
+const isChosenFromList = (schema: JsonObject): boolean => isFixed(schema) || (isObject(schema.items) && isChosenFromList(schema.items))
 
 const isClosed = (schema: JsonObject): boolean => schema.additionalProperties === false || schema.unevaluatedProperties === false
 
@@ -147,7 +168,7 @@ function isComposed (schema: JsonObject): boolean {
 }
 
 function mayBeOpenObject (schema: JsonObject): boolean {
-  if (schema.const !== undefined || Array.isArray(schema.enum)) return false
+  if (isFixed(schema)) return false
   const isObjectSchema = typesOf(schema).includes('object') || schema.properties !== undefined
   // Composed of closed parts: those close it. Properties beside the parts would be refused by them.
   if (isComposed(schema) && schema.properties === undefined) return false
@@ -157,7 +178,7 @@ function mayBeOpenObject (schema: JsonObject): boolean {
 }
 
 function isUntyped (schema: JsonObject): boolean {
-  return typesOf(schema).length === 0 && schema.properties === undefined && schema.const === undefined && !Array.isArray(schema.enum) && !isComposed(schema)
+  return typesOf(schema).length === 0 && schema.properties === undefined && !isFixed(schema) && !isComposed(schema)
 }
 
 const FREE_ADDRESS_FORMATS = new Set(['uri', 'uri-reference', 'uri-template', 'url', 'hostname', 'ipv4', 'ipv6'])
@@ -171,22 +192,29 @@ interface Choice {
   matches (words: readonly string[]): boolean
 }
 
-const endsWith = (...names: readonly string[]) => (words: readonly string[]): boolean => names.includes(words.at(-1) ?? '')
-/** The whole name, its words joined. */
-const is = (...names: readonly string[]) => (words: readonly string[]): boolean => names.includes(words.join('_'))
+/** Names whose last word is one of these. */
+const ending = (names: string) => (words: readonly string[]): boolean => names.split(' ').includes(words.at(-1) ?? '')
+/** Names that are one of these, their words joined. */
+const named = (names: string) => (words: readonly string[]): boolean => names.split(' ').includes(words.join('_'))
 const choice = (rule: string, what: string, listIsFine: boolean, matches: Choice['matches']): Choice => ({ rule, what, listIsFine, matches })
 
+const SECRET_NAMES = 'token api_key apikey access_token auth_token refresh_token id_token api_token client_secret private_key access_key ' +
+  'secret_key auth jwt'
+const APPROVAL_NAMES = 'approval approvals approve approved approver approved_by approval_id consent confirm confirmed confirmation ' +
+  'confirmed_by user_confirmed'
+const KEY_NAMES = 'idempotency_key idempotency idempotence_key idempotency_id idempotency_token idempotent_key'
+
 const FORBIDDEN: readonly Choice[] = [
-  choice('input-chooses-url', 'a URL', true, endsWith('url', 'urls', 'uri', 'uris', 'href', 'endpoint', 'webhook', 'callback')),
-  choice('input-chooses-host', 'a host', true, endsWith('host', 'hostname', 'hosts', 'hostnames')),
-  choice('input-chooses-header', 'headers', true, endsWith('header', 'headers', 'cookie', 'cookies')),
-  choice('input-chooses-header', 'the name of a header', true, is('header_name')),
-  choice('input-is-raw-body', 'a raw body', false, is('raw_body', 'request_body', 'body_raw', 'raw_request', 'raw_payload', 'raw_json')),
-  choice('input-chooses-credential', 'a credential', false, endsWith('credential', 'credentials', 'password', 'passwd', 'secret', 'authorization', 'bearer')),
-  choice('input-chooses-credential', 'a credential', false, is('token', 'api_key', 'apikey', 'access_token', 'auth_token', 'refresh_token', 'id_token', 'client_secret', 'private_key', 'access_key', 'secret_key', 'api_token', 'auth', 'jwt')),
-  choice('input-chooses-tenant', 'a tenant', false, is('tenant', 'tenants', 'tenant_id', 'tenant_name', 'tenancy')),
-  choice('input-chooses-permission', 'a permission', true, endsWith('permission', 'permissions', 'privilege', 'privileges', 'acl')),
-  choice('input-chooses-permission', 'a permission', true, is('scope', 'scopes', 'role', 'roles', 'as_user', 'on_behalf_of', 'impersonate', 'sudo')),
-  choice('input-chooses-approval', 'an approval', false, is('approval', 'approvals', 'approve', 'approved', 'approver', 'approved_by', 'approval_id', 'consent', 'confirm', 'confirmed', 'confirmation', 'confirmed_by', 'user_confirmed')),
-  choice('input-chooses-idempotency-key', 'an idempotency key', false, is('idempotency_key', 'idempotency', 'idempotence_key', 'idempotency_id', 'idempotency_token', 'idempotent_key')),
+  choice('input-chooses-url', 'a URL', true, ending('url urls uri uris href endpoint webhook callback')),
+  choice('input-chooses-host', 'a host', true, ending('host hostname hosts hostnames')),
+  choice('input-chooses-header', 'headers', true, ending('header headers cookie cookies')),
+  choice('input-chooses-header', 'the name of a header', true, named('header_name')),
+  choice('input-is-raw-body', 'a raw body', false, named('raw_body request_body body_raw raw_request raw_payload raw_json')),
+  choice('input-chooses-credential', 'a credential', false, ending('credential credentials password passwd secret authorization bearer')),
+  choice('input-chooses-credential', 'a credential', false, named(SECRET_NAMES)),
+  choice('input-chooses-tenant', 'a tenant', false, named('tenant tenants tenant_id tenant_name tenancy')),
+  choice('input-chooses-permission', 'a permission', true, ending('permission permissions privilege privileges acl')),
+  choice('input-chooses-permission', 'a permission', true, named('scope scopes role roles as_user on_behalf_of impersonate sudo')),
+  choice('input-chooses-approval', 'an approval', false, named(APPROVAL_NAMES)),
+  choice('input-chooses-idempotency-key', 'an idempotency key', false, named(KEY_NAMES)),
 ]

@@ -45,33 +45,41 @@ function breathing (): () => Promise<void> {
   }
 }
 
-// ─── Reading ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ─── Reading ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 interface ActionsFolder {
   readonly policy: YamlFile | null
-  readonly upstreams: ReadonlyArray<{ readonly name: string, readonly file: YamlFile | null, readonly sheets: readonly YamlFile[], /** Ids of sheets that could not be read. */ readonly unread: readonly string[] }>
+  readonly upstreams: readonly UpstreamFolder[]
+}
+
+interface UpstreamFolder {
+  readonly name: string
+  readonly file: YamlFile | null
+  readonly sheets: readonly YamlFile[]
+  /** Ids of sheets that could not be read. */
+  readonly unread: readonly string[]
 }
 
 async function readFolder (folder: string, faults: FaultList): Promise<ActionsFolder> {
-  const upstreams: Array<ActionsFolder['upstreams'][number]> = []
+  const upstreams: Array<UpstreamFolder> = []
   let policy: YamlFile | null = null
   let policyThere = false
   for (const name of await namesIn(folder, '', faults)) {
     if (await isFolder(join(folder, name))) {
       if (new RegExp(UPSTREAM_NAME_PATTERN).test(name)) upstreams.push(await readUpstream(folder, name, faults))
-      else faults.add({ file: name, line: 1, column: 1, rule: 'file-misplaced', message: `a folder is named after its upstream, ${UPSTREAM_NAME_PATTERN}` })
+      else faults.addForFile(name, 'file-misplaced', `a folder is named after its upstream, ${UPSTREAM_NAME_PATTERN}`)
     } else if (name === 'policy.yaml') {
       policyThere = true
       policy = await readOne(folder, name, faults)
     } else if (isYaml(name)) {
-      faults.add({ file: name, line: 1, column: 1, rule: 'file-misplaced', message: 'only policy.yaml and one folder an upstream lie here' })
+      faults.addForFile(name, 'file-misplaced', 'only policy.yaml and one folder an upstream lie here')
     }
   }
-  if (!policyThere) faults.add({ file: 'policy.yaml', line: 1, column: 1, rule: 'file-missing', message: 'there is no policy.yaml; nothing is granted by default' })
+  if (!policyThere) faults.addForFile('policy.yaml', 'file-missing', 'there is no policy.yaml; nothing is granted by default')
   return { policy, upstreams }
 }
 
-async function readUpstream (folder: string, upstream: string, faults: FaultList): Promise<ActionsFolder['upstreams'][number]> {
+async function readUpstream (folder: string, upstream: string, faults: FaultList): Promise<UpstreamFolder> {
   const sheets: YamlFile[] = []
   const unread: string[] = []
   let file: YamlFile | null = null
@@ -85,7 +93,7 @@ async function readUpstream (folder: string, upstream: string, faults: FaultList
     } else {
       const named = sheetName(name)
       if (named === null) {
-        faults.add({ file: path, line: 1, column: 1, rule: 'file-misplaced', message: 'a sheet is named <action>.v<N>.yaml' })
+        faults.addForFile(path, 'file-misplaced', 'a sheet is named <action>.v<N>.yaml')
         continue
       }
       const sheet = await readOne(folder, path, faults)
@@ -93,7 +101,7 @@ async function readUpstream (folder: string, upstream: string, faults: FaultList
       else sheets.push(sheet)
     }
   }
-  if (!there) faults.add({ file: `${upstream}/upstream.yaml`, line: 1, column: 1, rule: 'file-missing', message: 'there is no upstream.yaml in this folder' })
+  if (!there) faults.addForFile(`${upstream}/upstream.yaml`, 'file-missing', 'there is no upstream.yaml in this folder')
   return { name: upstream, file, sheets, unread }
 }
 
@@ -111,7 +119,7 @@ async function namesIn (folder: string, within: string, faults: FaultList): Prom
     const names = await readdir(join(folder, within))
     return names.filter(name => !name.startsWith('.')).sort()
   } catch (error) {
-    faults.add({ file: within === '' ? '.' : within, line: 1, column: 1, rule: 'folder-unreadable', message: `the folder cannot be read (${codeOf(error)})` })
+    faults.addForFile(within === '' ? '.' : within, 'folder-unreadable', `the folder cannot be read (${codeOf(error)})`)
     return []
   }
 }
@@ -126,7 +134,7 @@ async function readOne (folder: string, name: string, faults: FaultList): Promis
     if (read instanceof YamlFile) return read
     for (const fault of read) faults.add(fault)
   } catch (error) {
-    faults.add({ file: name, line: 1, column: 1, rule: 'file-unreadable', message: `the file cannot be read (${codeOf(error)})` })
+    faults.addForFile(name, 'file-unreadable', `the file cannot be read (${codeOf(error)})`)
   }
   return null
 }
@@ -135,14 +143,14 @@ async function openFolder (folder: string, faults: FaultList): Promise<Documents
   try {
     return await openDocuments(folder)
   } catch (error) {
-    faults.add({ file: '.', line: 1, column: 1, rule: 'folder-unreadable', message: `the folder of OpenAPI documents cannot be read (${codeOf(error)})` })
+    faults.addForFile('.', 'folder-unreadable', `the folder of OpenAPI documents cannot be read (${codeOf(error)})`)
     return null
   }
 }
 
 const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException | null)?.code ?? 'unknown'
 
-// ─── Compiling ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ─── Compiling ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 interface LoadedUpstream {
   readonly upstream: Upstream
@@ -188,7 +196,10 @@ class Loading {
     const roles = policy === null ? new Map() : compileRoles(policy, this.#effects, this.#broken, this.#faults.in(files.policy!))
     if (this.#faults.count > 0) return null
     const sorted = new Map([...actions].sort(([one], [other]) => one < other ? -1 : 1))
-    const digest = digestOf({ actions: [...sorted.values()].map(action => [action.id, action.digest]), policy: freezeDeep(policy) as unknown as JsonObject })
+    const digest = digestOf({
+      actions: [...sorted.values()].map(action => [action.id, action.digest]),
+      policy: freezeDeep(policy) as unknown as JsonObject,
+    })
     return Object.freeze({ digest, actions: sorted, upstreams, roles })
   }
 
@@ -249,7 +260,9 @@ class Loading {
       operation (selector: string, pointer: string): Operation | null {
         const operation = attempt(() => document.operation(selector), pointer, report)
         const other = operation?.servers.find(server => !isServer(server, upstream))
-        if (other !== undefined) report.fault(pointer, 'operation-other-server', `${operation!.id} is served by ${other}, which is not the server of upstream.yaml`)
+        if (other !== undefined) {
+          report.fault(pointer, 'operation-other-server', `${operation!.id} is served by ${other}, which is not the server of upstream.yaml`)
+        }
         return operation
       },
     })
@@ -263,7 +276,8 @@ class Loading {
     }
     requireAction(sheet.sunset?.use, '/sunset/use')
     if (sheet.sunset?.use === actionId(sheet)) report.fault('/sunset/use', 'action-unknown', 'an action cannot stand in for itself')
-    if (requireAction(sheet.compensate_with, '/compensate_with') && sheet.compensate_with !== undefined && this.#effects.get(sheet.compensate_with) === 'observation') {
+    const undo = sheet.compensate_with
+    if (requireAction(undo, '/compensate_with') && undo !== undefined && this.#effects.get(undo) === 'observation') {
       report.fault('/compensate_with', 'compensation-not-a-write', 'an observation undoes nothing')
     }
   }
@@ -280,9 +294,10 @@ function attempt<T> (open: () => T, pointer: string, report: Reporter): T | null
   }
 }
 
-/** Scheme and host without regard to case, the path with (RFC 3986 §6.2.2.1). A server without a host is relative to wherever the document came from. */
+/** Scheme and host without regard to case, the path with (RFC 3986 §6.2.2.1). A relative one is relative to wherever the document came from. */
 function isServer (server: string, upstream: Upstream): boolean {
   if (!URL.canParse(server)) return false
   const url = new URL(server)
-  return url.origin === new URL(upstream.origin).origin && url.pathname.replace(/\/$/, '') === upstream.basePath && url.search === '' && url.hash === ''
+  const isPlain = url.search === '' && url.hash === ''
+  return isPlain && url.origin === new URL(upstream.origin).origin && url.pathname.replace(/\/$/, '') === upstream.basePath
 }

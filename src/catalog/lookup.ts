@@ -27,7 +27,9 @@ interface Find {
 /** More items than this are not looked through: the answer is no evidence. */
 const FIND_ITEMS_MAX = 1_000
 
-export function compileLookup (sheet: LookupSheet, request: CompiledRequest, operation: Operation, known: Known, context: RuleContext, judging: Judging, report: Reporter): CompiledLookup | null {
+export function compileLookup (
+  sheet: LookupSheet, request: CompiledRequest, operation: Operation, known: Known, context: RuleContext, judging: Judging, report: Reporter
+): CompiledLookup | null {
   const before = report.count
   const find = sheet.find === undefined ? null : compileFind(sheet.find, operation, known, report)
   const variables = known.looked(operation, sheet.find === undefined ? null : itemShape(find?.list.shape ?? ANY))
@@ -131,16 +133,18 @@ function listOf (expression: Expression, bindings: Bindings): Json | undefined {
 }
 
 /** Whether absence can prove anything (reliability.md §3.6). */
-export function checkAbsence (compiled: CompiledLookup, request: CompiledRequest, natural: boolean, guarded: boolean, referenced: boolean, report: Reporter): void {
+export function checkAbsence (
+  compiled: CompiledLookup, request: CompiledRequest, natural: boolean, guarded: boolean, referenced: boolean, report: Reporter
+): void {
   if (compiled.absentWhen === null) return
   const sent = new Set<string>([...attemptNames(request.expressions)].filter(name => name === 'id' || name === 'key'))
   // A reference that the upstream gave for this attempt is as much its own as an id that we sent.
   if (referenced) sent.add('reference')
   if ([...compiled.ids].some(name => sent.has(name))) return
   if (natural && guarded && comparesVersion(compiled.absentWhen.expression)) return
-  report.fault('/lookup/absent/when', 'absent-unprovable', natural
-    ? 'not finding proves nothing: the request must carry target.version and this must compare the look-up\'s version with it, or both must carry attempt.key or attempt.id'
-    : 'not finding proves nothing: the request and the look-up must both carry attempt.key, attempt.id or attempt.reference')
+  const ids = 'the request and the look-up must both carry attempt.key, attempt.id or attempt.reference'
+  const versions = 'the request must carry target.version, and this must compare the look-up\'s version with it; or '
+  report.fault('/lookup/absent/when', 'absent-unprovable', `not finding proves nothing: ${natural ? versions : ''}${ids}`)
 }
 
 function comparesVersion (expression: Expression): boolean {

@@ -29,9 +29,13 @@ export interface RuleContext {
 }
 
 /** Codes of the table that a sheet's rule may give. */
-const TABLE_CODES = new Set<string>(['CREDENTIAL_REFUSED', 'UPSTREAM_NOT_FOUND', 'UPSTREAM_CONFLICT', 'UPSTREAM_REJECTED', 'UPSTREAM_RATE_LIMITED', 'UPSTREAM_ERROR', 'VERSION_CONFLICT'])
+const TABLE_CODES = new Set<string>([
+  'CREDENTIAL_REFUSED', 'UPSTREAM_NOT_FOUND', 'UPSTREAM_CONFLICT', 'UPSTREAM_REJECTED', 'UPSTREAM_RATE_LIMITED', 'UPSTREAM_ERROR', 'VERSION_CONFLICT',
+])
 
-export function compileRules (rules: readonly OutcomeRuleSheet[], at: string, variables: Variables, context: RuleContext, report: Reporter): readonly OutcomeRule[] {
+export function compileRules (
+  rules: readonly OutcomeRuleSheet[], at: string, variables: Variables, context: RuleContext, report: Reporter
+): readonly OutcomeRule[] {
   return rules.flatMap((rule, index) => compileRule(rule, `${at}/${index}`, variables, context, report) ?? [])
 }
 
@@ -67,25 +71,35 @@ export function compileConditionAt (text: string, pointer: string, variables: Va
 function checkRule (rule: OutcomeRuleSheet, at: string, context: RuleContext, report: Reporter): void {
   const { outcome } = rule
   const only = (field: 'error' | 'message' | 'retryable' | 'reference' | 'result', outcomes: readonly Outcome[]): void => {
-    if (rule[field] !== undefined && !outcomes.includes(outcome)) report.faultAtKey(`${at}/${field}`, 'outcome-field', `${field} says nothing beside ${outcome}`)
+    if (rule[field] !== undefined && !outcomes.includes(outcome)) {
+      report.faultAtKey(`${at}/${field}`, 'outcome-field', `${field} says nothing beside ${outcome}`)
+    }
   }
   only('error', ['rejected'])
   only('message', ['rejected'])
   only('retryable', ['rejected'])
   only('reference', ['pending', 'unknown'])
   only('result', ['completed', 'already_in_desired_state'])
-  if (rule.result !== undefined && !context.hasResult) report.faultAtKey(`${at}/result`, 'result-without-schema', 'the sheet has no result: whose schema could hold this')
+  if (rule.result !== undefined && !context.hasResult) {
+    report.faultAtKey(`${at}/result`, 'result-without-schema', 'the sheet has no result: whose schema could hold this')
+  }
   if (!context.write && (outcome === 'unknown' || outcome === 'already_in_desired_state')) {
     report.fault(`${at}/outcome`, 'outcome-not-for-observation', `an observation cannot be ${outcome}`)
   }
-  if (context.write && outcome === 'pending' && !context.resolvable) report.fault(`${at}/outcome`, 'pending-without-lookup', 'nothing would ever end a pending attempt: declare a lookup')
+  if (context.write && outcome === 'pending' && !context.resolvable) {
+    report.fault(`${at}/outcome`, 'pending-without-lookup', 'nothing would ever end a pending attempt: declare a lookup')
+  }
   if (rule.error !== undefined) checkCode(rule.error, `${at}/error`, TABLE_CODES, context.messages, report)
 }
 
 /** A code is one of the table that fits, or one of the sheet that has a message. */
-export function checkCode (code: string, pointer: string, fromTable: ReadonlySet<string>, messages: ReadonlyMap<string, string>, report: Reporter): void {
+export function checkCode (
+  code: string, pointer: string, fromTable: ReadonlySet<string>, messages: ReadonlyMap<string, string>, report: Reporter
+): void {
   if (isErrorCode(code)) {
-    if (!fromTable.has(code)) report.fault(pointer, 'error-code-reserved', `${code} belongs to the broker; here: ${[...fromTable].join(', ')}, or a code of your own`)
+    if (!fromTable.has(code)) {
+      report.fault(pointer, 'error-code-reserved', `${code} belongs to the broker; here: ${[...fromTable].join(', ')}, or a code of your own`)
+    }
   } else if (!messages.has(code)) {
     report.fault(pointer, 'error-message-missing', `the sheet never says what ${code} means: give it a message`)
   }
@@ -107,7 +121,15 @@ export interface Judging {
 }
 
 const PLAIN: Verdict = Object.freeze({
-  outcome: 'completed', code: null, message: null, retryable: false, retryAfterSeconds: null, reference: null, result: undefined, lookFirst: false, missing: null,
+  outcome: 'completed',
+  code: null,
+  message: null,
+  retryable: false,
+  retryAfterSeconds: null,
+  reference: null,
+  result: undefined,
+  lookFirst: false,
+  missing: null,
 })
 
 /** For the answer to the one send. Never throws. */
@@ -150,7 +172,9 @@ function verdictOf (rule: OutcomeRule, bindings: Bindings, judging: Judging, ext
     }
     case 'pending':
       // Without what the look-up needs, nothing would ever be learned: that is missing evidence, not a promise.
-      if (rule.reference !== null && reference === undefined && judging.write) return unknown(`the reference of a pending call could not be read: ${rule.text}`)
+      if (rule.reference !== null && reference === undefined && judging.write) {
+        return unknown(`the reference of a pending call could not be read: ${rule.text}`)
+      }
       return { ...PLAIN, outcome: 'pending', reference: reference ?? null, retryAfterSeconds: retryAfterSeconds(response, bindings.now) }
     case 'unknown': return { ...unknown(`the sheet says so: ${rule.text}`), reference: reference ?? null }
     case 'rejected': return rejected(rule.code!, response, bindings, judging, rule)
@@ -173,8 +197,8 @@ function defaultForWrite (rules: readonly OutcomeRule[], response: Answer, bindi
     return { ...PLAIN, outcome: 'pending', retryAfterSeconds: retryAfterSeconds(response, bindings.now) }
   }
   if (status >= 200 && status <= 299) {
-    if (rules.some(rule => rule.outcome === 'completed')) return unknown(`the upstream answered ${status}, and no rule of the sheet speaks of what it said`)
-    return PLAIN
+    if (!rules.some(rule => rule.outcome === 'completed')) return PLAIN
+    return unknown(`the upstream answered ${status}, and no rule of the sheet speaks of what it said`)
   }
   if (status < 400) return unknown(`the upstream answered ${status}, which is never followed and may mean that it is done`)
   if (status === 408 || status >= 500) return unknown(`the upstream answered ${status}, which does not say whether the call had an effect`)

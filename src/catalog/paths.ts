@@ -72,7 +72,9 @@ class PathReader {
     const ref = this.#resolve(node)
     if (ref.path !== null) {
       this.#use(ref.path).whole = true
-      if (!ref.opened && !(node.op === 'id' && this.#items.has(node.args as string))) node.setMeta('alternate', standIn(celType(ref.shape, ref.optional)))
+      if (!ref.opened && !(node.op === 'id' && this.#items.has(node.args as string))) {
+        node.setMeta('alternate', standIn(celType(ref.shape, ref.optional)))
+      }
     }
     return ref
   }
@@ -107,7 +109,11 @@ class PathReader {
     const shape = this.#variables.get(name)
     if (shape !== undefined) return { shape, path: [name], optional: name === 'found', opened: false }
     if (TYPE_NAMES.has(name) || name === 'optional') return PLAIN
-    throw new ExpressionError('unknown-variable', `"${name}" cannot be used here${suggestion(name, this.#variables.keys()) || `; what can: ${[...this.#variables.keys()].join(', ')}`}`, node.start)
+    throw new ExpressionError(
+      'unknown-variable',
+      `"${name}" cannot be used here${suggestion(name, this.#variables.keys()) || `; what can: ${[...this.#variables.keys()].join(', ')}`}`,
+      node.start
+    )
   }
 
   /** What stands left of a dot: followed where it is a chain, used where it is not. */
@@ -130,7 +136,9 @@ class PathReader {
     const field = object.fields.get(name)
     if (field === undefined) {
       if (object.rest !== null) {
-        if (path?.at(-2) === 'headers' && name !== name.toLowerCase()) throw new ExpressionError('header-name-case', `names of headers are in lower case here: "${name.toLowerCase()}"`, at)
+        if (path?.at(-2) === 'headers' && name !== name.toLowerCase()) {
+          throw new ExpressionError('header-name-case', `names of headers are in lower case here: "${name.toLowerCase()}"`, at)
+        }
         return ref(object.rest())
       }
       if (possible.some(shape => shape.kind !== 'object' && shape.kind !== 'null')) return ref(ANY)
@@ -181,7 +189,9 @@ class PathReader {
   #method (node: Node): Ref {
     const [name, receiver, args] = node.args as [string, Node, Node[]]
     if (COMPREHENSIONS.has(name) && args.length >= 2) return this.#comprehension(name, receiver, args, node)
-    if (name === 'bind') throw new ExpressionError('expression-not-allowed', 'cel.bind is not allowed; use values: for what is needed twice', node.start)
+    if (name === 'bind') {
+      throw new ExpressionError('expression-not-allowed', 'cel.bind is not allowed; use values: for what is needed twice', node.start)
+    }
     if (name === 'matches') this.#requirePattern(args, node)
     if (args.length === 0 && (name === 'value' || name === 'hasValue')) {
       const ref = this.#resolve(receiver)
@@ -209,12 +219,16 @@ class PathReader {
   }
 
   #comprehension (name: string, receiver: Node, args: readonly Node[], node: Node): Ref {
-    if (this.#items.size > 0) throw new ExpressionError('expression-nested-loop', `${name}() stands inside another loop; compute one of them in values:`, node.start)
+    if (this.#items.size > 0) {
+      throw new ExpressionError('expression-nested-loop', `${name}() stands inside another loop; compute one of them in values:`, node.start)
+    }
     const [variable, ...bodies] = args as [Node, ...Node[]]
     if (variable.op !== 'id') throw new ExpressionError('expression-invalid', `the first word in ${name}() must be a plain name`, variable.start)
     const list = this.#resolve(receiver)
     const looped = variable.args as string
-    if (this.#variables.has(looped)) throw new ExpressionError('expression-shadows', `"${looped}" already means something here; choose another name`, variable.start)
+    if (this.#variables.has(looped)) {
+      throw new ExpressionError('expression-shadows', `"${looped}" already means something here; choose another name`, variable.start)
+    }
     const possible = alternatives(list.shape)
     const items = possible.filter(shape => shape.kind === 'list').map(shape => shape.item())
     const item = possible.some(shape => shape.kind === 'object') || items.length === 0 ? ANY : union(items)

@@ -60,11 +60,22 @@ export const POLICY_SCHEMA: JsonSchema = {
         properties: {
           level: { description: 'The least that is asked for.', enum: CONSENTS },
           quorum: { description: 'How many people have to say yes.', type: 'integer', minimum: 1, maximum: 10 },
-          approvers: { description: 'Roles of people that may decide.', type: 'array', minItems: 1, uniqueItems: true, items: { type: 'string', pattern: ROLE_PATTERN } },
+          approvers: {
+            description: 'Roles of people that may decide.',
+            type: 'array',
+            minItems: 1,
+            uniqueItems: true,
+            items: { type: 'string', pattern: ROLE_PATTERN },
+          },
         },
       },
     },
-    approvers: { description: 'Roles of people, and the actions they may decide on.', type: 'object', propertyNames: { pattern: ROLE_PATTERN }, additionalProperties: ACTIONS },
+    approvers: {
+      description: 'Roles of people, and the actions they may decide on.',
+      type: 'object',
+      propertyNames: { pattern: ROLE_PATTERN },
+      additionalProperties: ACTIONS,
+    },
   },
 }
 
@@ -78,10 +89,14 @@ export function effectiveConsent (own: Consent, effect: Effect, involves: readon
 }
 
 /** @param effects of all actions that could be read, by id; `broken` ids are there but have faults of their own */
-export function compileRoles (policy: PolicySheet, effects: ReadonlyMap<string, Effect>, broken: ReadonlySet<string>, report: Reporter): ReadonlyMap<string, Role> {
+export function compileRoles (
+  policy: PolicySheet, effects: ReadonlyMap<string, Effect>, broken: ReadonlySet<string>, report: Reporter
+): ReadonlyMap<string, Role> {
   const roles = new Map<string, Role>()
   const requireKnown = (id: string, pointer: string): void => {
-    if (!effects.has(id) && !broken.has(id)) report.fault(pointer, 'action-unknown', `there is no action "${id}"${suggestion(id, [...effects.keys(), ...broken])}`)
+    if (!effects.has(id) && !broken.has(id)) {
+      report.fault(pointer, 'action-unknown', `there is no action "${id}"${suggestion(id, [...effects.keys(), ...broken])}`)
+    }
   }
   for (const [name, declared] of Object.entries(policy.roles)) {
     const at = pointerTo('/roles', name)

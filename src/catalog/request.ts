@@ -25,7 +25,9 @@ interface Placement {
 const PLACES = [['path', 'path'], ['query', 'query'], ['headers', 'header'], ['cookies', 'cookie']] as const
 
 /** @param at JSON Pointer of what holds path, query, …; @param reserved names of headers that the credential travels in */
-export function compileRequest (parts: PartsSheet, at: string, operation: Operation, variables: Variables, reserved: readonly string[], report: Reporter): CompiledRequest | null {
+export function compileRequest (
+  parts: PartsSheet, at: string, operation: Operation, variables: Variables, reserved: readonly string[], report: Reporter
+): CompiledRequest | null {
   const before = report.count
   const placements = PLACES.map(([field, place]) => compilePlace(parts[field] ?? {}, `${at}/${field}`, place, operation, variables, reserved, report))
   requireParameters(placements, at, operation, report)
@@ -57,7 +59,9 @@ function evaluate (placements: readonly Placement[], bindings: Bindings): JsonOb
   return Object.fromEntries(made)
 }
 
-function compilePlace (values: JsonObject, at: string, place: ParameterPlace, operation: Operation, variables: Variables, reserved: readonly string[], report: Reporter): Placement[] {
+function compilePlace (
+  values: JsonObject, at: string, place: ParameterPlace, operation: Operation, variables: Variables, reserved: readonly string[], report: Reporter
+): Placement[] {
   const placements: Placement[] = []
   for (const [name, value] of Object.entries(values)) {
     const pointer = pointerTo(at, name)
@@ -80,13 +84,18 @@ function compilePlace (values: JsonObject, at: string, place: ParameterPlace, op
 }
 
 function find (parameters: readonly Parameter[], place: ParameterPlace, name: string): Parameter | undefined {
-  return parameters.find(parameter => parameter.in === place && (place === 'header' ? parameter.name.toLowerCase() === name.toLowerCase() : parameter.name === name))
+  const isSame = (other: string): boolean => place === 'header' ? other.toLowerCase() === name.toLowerCase() : other === name
+  return parameters.find(parameter => parameter.in === place && isSame(parameter.name))
 }
 
-function checkHeader (name: string, value: Json, pointer: string, declared: Parameter | undefined, reserved: readonly string[], report: Reporter): void {
+function checkHeader (
+  name: string, value: Json, pointer: string, declared: Parameter | undefined, reserved: readonly string[], report: Reporter
+): void {
   const lower = name.toLowerCase()
   if (!isHeaderName(name)) return report.faultAtKey(pointer, 'header-invalid', 'is not the name of a header')
-  if (isReservedHeader(lower) || reserved.includes(lower)) return report.faultAtKey(pointer, 'header-reserved', `the header "${name}" is set by the broker`)
+  if (isReservedHeader(lower) || reserved.includes(lower)) {
+    return report.faultAtKey(pointer, 'header-reserved', `the header "${name}" is set by the broker`)
+  }
   if (typeof value === 'string' ? !isHeaderText(value) : declared === undefined && typeof value !== 'number' && typeof value !== 'boolean') {
     report.fault(pointer, 'header-invalid', 'the value of a header is visible ASCII')
   }
@@ -101,7 +110,9 @@ function requireParameters (placements: ReadonlyArray<readonly Placement[]>, at:
         if (report.file.has(pointerTo(`${at}/${field}`, parameter.name))) continue
         report.faultAtKey(`${at}/${field}`, 'parameter-missing', `${operation.id} needs the ${place} parameter "${parameter.name}"`)
       } else if (placed.template.optional) {
-        report.fault(pointerTo(`${at}/${field}`, parameter.name), 'parameter-missing', `${operation.id} needs "${parameter.name}", and this may be absent`)
+        report.fault(
+          pointerTo(`${at}/${field}`, parameter.name), 'parameter-missing', `${operation.id} needs "${parameter.name}", and this may be absent`
+        )
       }
     }
   }
@@ -176,21 +187,27 @@ function compareWith (given: Shape, wanted: Shape, pointer: string, typed: boole
 
 const words = (shapes: readonly Shape[]): string => shapes.map(shape => shape.kind).join(' or ')
 
-const fits = (given: Shape, wanted: Shape): boolean =>
-  given.kind === wanted.kind || (given.kind === 'int' && wanted.kind === 'double') || (given.kind === 'timestamp' && wanted.kind === 'string') || given.kind === 'dyn' || wanted.kind === 'dyn'
+function fits (given: Shape, wanted: Shape): boolean {
+  if (given.kind === wanted.kind || given.kind === 'dyn' || wanted.kind === 'dyn') return true
+  return (given.kind === 'int' && wanted.kind === 'double') || (given.kind === 'timestamp' && wanted.kind === 'string')
+}
 
 function compareFields (given: ObjectShape, wanted: ObjectShape, pointer: string, typed: boolean, report: Reporter): void {
   for (const [name, field] of given.fields) {
     const at = pointerTo(pointer, name)
     const known = wanted.fields.get(name)
     if (known !== undefined) compareWith(field.shape(), known.shape(), at, typed, report)
-    else if (wanted.rest === null) report.faultAtKey(at, 'body-field-unknown', `the body has no field "${name}"${suggestion(name, wanted.fields.keys())}`)
+    else if (wanted.rest === null) {
+      report.faultAtKey(at, 'body-field-unknown', `the body has no field "${name}"${suggestion(name, wanted.fields.keys())}`)
+    }
   }
   if (given.rest !== null) return
   for (const [name, field] of wanted.fields) {
     if (!field.required) continue
     const present = given.fields.get(name)
     if (present === undefined) report.faultAtKey(pointer, 'body-field-missing', `the body needs the field "${name}"`)
-    else if (!present.required) report.fault(pointerTo(pointer, name), 'body-field-missing', `the body needs the field "${name}", and this may be absent`)
+    else if (!present.required) {
+      report.fault(pointerTo(pointer, name), 'body-field-missing', `the body needs the field "${name}", and this may be absent`)
+    }
   }
 }

@@ -45,7 +45,8 @@ export interface Checker {
 }
 
 export const FORMATS: ReadonlySet<string> = new Set([
-  'date', 'time', 'date-time', 'iso-time', 'iso-date-time', 'duration', 'uri', 'uri-reference', 'uri-template', 'url', 'email', 'hostname', 'ipv4', 'ipv6', 'regex', 'uuid',
+  'date', 'time', 'date-time', 'iso-time', 'iso-date-time', 'duration', 'uri', 'uri-reference', 'uri-template', 'url', 'email', 'hostname',
+  'ipv4', 'ipv6', 'regex', 'uuid',
   'json-pointer', 'json-pointer-uri-fragment', 'relative-json-pointer', 'byte', 'int32', 'int64', 'float', 'double', 'password', 'binary',
 ])
 
@@ -83,7 +84,8 @@ export class SchemaCompiler {
     for (const { pointer, branches } of unionsIn(schema)) {
       const discriminator = discriminatorOf(branches, schema)
       if (discriminator === null) continue
-      const checkers = branches.map(branch => this.compile({ ...branch as JsonObject, ...(schema.$defs === undefined ? {} : { $defs: schema.$defs }) }))
+      const definitions: JsonObject = schema.$defs === undefined ? {} : { $defs: schema.$defs }
+      const checkers = branches.map(branch => this.compile({ ...branch as JsonObject, ...definitions }))
       unions.set(pointer, { ...discriminator, checkers })
     }
     return unions
@@ -127,9 +129,14 @@ function discriminatorOf (branches: readonly Json[], root: JsonObject): { readon
 function constantsOf (branch: Json, root: JsonObject, depth = 0): ReadonlyMap<string, Json> {
   const constants = new Map<string, Json>()
   if (!isObject(branch) || depth > 8) return constants
-  if (typeof branch.$ref === 'string') for (const [name, value] of constantsOf(resolvePointer(root, branch.$ref) as Json, root, depth + 1)) constants.set(name, value)
+  if (typeof branch.$ref === 'string') {
+    const target = resolvePointer(root, branch.$ref) as Json
+    for (const [name, value] of constantsOf(target, root, depth + 1)) constants.set(name, value)
+  }
   if (isObject(branch.properties)) {
-    for (const [name, property] of Object.entries(branch.properties)) if (isObject(property) && property.const !== undefined) constants.set(name, property.const)
+    for (const [name, property] of Object.entries(branch.properties)) {
+      if (isObject(property) && property.const !== undefined) constants.set(name, property.const)
+    }
   }
   return constants
 }
@@ -160,7 +167,9 @@ function faultOfBranch (value: Json, error: ErrorObject, unions: ReadonlyMap<str
   if (union === undefined || !isObject(part)) return null
   const at = pointerTo(error.instancePath, union.property)
   const chosen = part[union.property]
-  if (chosen === undefined) return { pointer: at, rule: 'required', message: `"${union.property}" is missing; it chooses one of ${listed(union.values)}.` }
+  if (chosen === undefined) {
+    return { pointer: at, rule: 'required', message: `"${union.property}" is missing; it chooses one of ${listed(union.values)}.` }
+  }
   const index = union.values.indexOf(chosen)
   if (index === -1) return { pointer: at, rule: 'const', message: `"${union.property}" must be one of ${listed(union.values)}.` }
   const fault = union.checkers[index]!.check(part)

@@ -34,7 +34,11 @@ export const TIMESTAMP: Shape = Object.freeze({ kind: 'timestamp' })
 export const listOf = (item: Shape): Shape => ({ kind: 'list', item: () => item })
 
 export function objectOf (fields: Readonly<Record<string, Shape>>): ObjectShape {
-  return { kind: 'object', fields: new Map(Object.entries(fields).map(([name, shape]) => [name, { shape: () => shape, required: true }])), rest: null }
+  return {
+    kind: 'object',
+    fields: new Map(Object.entries(fields).map(([name, shape]) => [name, { shape: () => shape, required: true }])),
+    rest: null,
+  }
 }
 
 export const mapOf = (value: Shape): ObjectShape => ({ kind: 'object', fields: new Map(), rest: () => value })
@@ -110,7 +114,10 @@ function meetObjects (a: ObjectShape, b: ObjectShape): ObjectShape {
   const fields = new Map<string, Field>(a.fields)
   for (const [name, field] of b.fields) {
     const known = a.fields.get(name)
-    fields.set(name, known === undefined ? field : { shape: once(() => both(known.shape(), field.shape())), required: known.required || field.required })
+    fields.set(
+      name,
+      known === undefined ? field : { shape: once(() => both(known.shape(), field.shape())), required: known.required || field.required }
+    )
   }
   const rest = a.rest === null || b.rest === null ? null : once(() => both(a.rest!(), b.rest!()))
   return { kind: 'object', fields, rest }

@@ -20,7 +20,11 @@ export function errorsOf (sheet: Sheet): Action['errors'] {
   return [...errors.values()]
 }
 
-function declarations (sheet: Sheet): ReadonlyArray<{ readonly code: string, readonly message?: string | undefined, readonly retryable?: boolean | undefined }> {
+function declarations (sheet: Sheet): ReadonlyArray<{
+  readonly code: string,
+  readonly message?: string | undefined,
+  readonly retryable?: boolean | undefined,
+}> {
   const rules = [...sheet.checks ?? [], ...sheet.outcomes ?? [], ...isLookup(sheet.lookup) ? sheet.lookup.outcomes : []]
   return rules.flatMap(rule => rule.error === undefined ? [] : [{ code: rule.error, message: rule.message, retryable: rule.retryable }])
 }

@@ -83,11 +83,13 @@ export const INVOLVEMENTS = ['money', 'access', 'personal_data', 'bulk', 'public
 export const EFFECTS = ['observation', 'reversible_change', 'external_commitment', 'irreversible_change'] as const
 export const CONSENTS = ['none', 'session', 'call'] as const
 
-const expression = (description: string): JsonSchema => ({ description: `${description} One CEL expression.`, type: 'string', minLength: 1, maxLength: 4000 })
+const expression = (description: string): JsonSchema =>
+  ({ description: `${description} One CEL expression.`, type: 'string', minLength: 1, maxLength: 4000 })
 const template = (description: string): JsonSchema => ({ description: `${description} Texts may hold \${…}.` })
 const named = (description: string): JsonSchema => ({ description: `${description} Values may hold \${…}.`, type: 'object' })
 const count = (description: string): JsonSchema => ({ description, type: 'integer', minimum: 1, maximum: 1_000_000 })
-const duration = (description: string): JsonSchema => ({ description: `${description} As 500ms, 2s, 30m, 24h or 7d.`, type: 'string', pattern: DURATION_PATTERN })
+const duration = (description: string): JsonSchema =>
+  ({ description: `${description} As 500ms, 2s, 30m, 24h or 7d.`, type: 'string', pattern: DURATION_PATTERN })
 const flag = (description: string): JsonSchema => ({ description, type: 'boolean' })
 const text = (description: string, maxLength: number): JsonSchema => ({ description, type: 'string', minLength: 1, maxLength })
 
@@ -125,7 +127,10 @@ export const SHEET_SCHEMA: JsonSchema = {
     description: text('What it does, when to use it and when not, what it returns, what to do after which error.', 4000),
     effect: { description: 'The consequence.', enum: EFFECTS },
     involves: { description: 'What the call touches.', type: 'array', uniqueItems: true, items: { enum: INVOLVEMENTS } },
-    sensitivity: { description: 'Of what the result shows; secret results are never stored. internal where it is not given.', enum: ['public', 'internal', 'personal', 'secret'] },
+    sensitivity: {
+      description: 'Of what the result shows; secret results are never stored. internal where it is not given.',
+      enum: ['public', 'internal', 'personal', 'secret'],
+    },
     consent: { description: 'Whether a person has to say yes; the policy may make it stricter.', enum: CONSENTS },
     retry: { description: 'What a repeat does upstream.', enum: ['never', 'safe', 'same_key', 'natural'] },
     input: { description: 'Closed JSON Schema 2020-12: all that an agent may send.', type: 'object' },
@@ -143,17 +148,29 @@ export const SHEET_SCHEMA: JsonSchema = {
       additionalProperties: closed('A read.', ['operation'], {
         operation: text('The operation to ask.', 500),
         ...PARTS,
-        allow: { description: 'Statuses beside 2xx that do not refuse the call.', type: 'array', uniqueItems: true, items: { type: 'integer', minimum: 300, maximum: 599 } },
+        allow: {
+          description: 'Statuses beside 2xx that do not refuse the call.',
+          type: 'array',
+          uniqueItems: true,
+          items: { type: 'integer', minimum: 300, maximum: 599 },
+        },
       }),
     },
-    values: { ...named('Computed here, never by the agent; readable as values.<name> from here on.') as object, propertyNames: { pattern: IDENTIFIER_PATTERN } },
+    values: {
+      ...named('Computed here, never by the agent; readable as values.<name> from here on.') as object,
+      propertyNames: { pattern: IDENTIFIER_PATTERN },
+    },
     checks: {
       description: 'Business rules.',
       type: 'array',
       maxItems: 50,
       items: closed('A rule.', ['require'], {
         require: expression('What must hold.'),
-        error: { description: 'The code where it does not: one of this sheet; OUT_OF_SCOPE where none is given.', type: 'string', pattern: CODE_PATTERN },
+        error: {
+          description: 'The code where it does not: one of this sheet; OUT_OF_SCOPE where none is given.',
+          type: 'string',
+          pattern: CODE_PATTERN,
+        },
         message: text('What the agent is told; written out.', 500),
         retryable: flag('Whether the same call may be made again.'),
         outcome: { description: 'Instead of an error: nothing needs to be sent.', const: 'already_in_desired_state' },
@@ -181,7 +198,12 @@ export const SHEET_SCHEMA: JsonSchema = {
       body: { description: 'JSON Pointer into the body.', type: 'string', pattern: '^(/([^/~]|~[01])*)+$', maxLength: 200 },
       retention: duration('How long the upstream remembers a key.'),
     }),
-    outcomes: { description: 'What an answer means; the first that matches wins, then the default table.', type: 'array', maxItems: 50, items: OUTCOME_RULE },
+    outcomes: {
+      description: 'What an answer means; the first that matches wins, then the default table.',
+      type: 'array',
+      maxItems: 50,
+      items: OUTCOME_RULE,
+    },
     result: closed('The view: only what is named here ever reaches the agent.', ['schema'], {
       schema: { description: 'Closed JSON Schema 2020-12 of the result.', type: 'object' },
       view: template('How it is made. Left out: the body, pruned to the schema.'),
@@ -199,7 +221,13 @@ export const SHEET_SCHEMA: JsonSchema = {
             in: expression('The list.'),
             where: expression('Which item; sees it as item.'),
           }),
-          outcomes: { description: 'What its answer means; one that matches no rule is no evidence.', type: 'array', minItems: 1, maxItems: 50, items: OUTCOME_RULE },
+          outcomes: {
+            description: 'What its answer means; one that matches no rule is no evidence.',
+            type: 'array',
+            minItems: 1,
+            maxItems: 50,
+            items: OUTCOME_RULE,
+          },
           absent: closed('When absence proves that the call had no effect.', ['when', 'settles_after'], {
             when: expression('What a well-formed answer says where there is nothing.'),
             settles_after: duration('How long the upstream may take until what it did can be seen.'),
@@ -220,7 +248,11 @@ export const SHEET_SCHEMA: JsonSchema = {
       description: 'Calls with their results; checked at load.',
       type: 'array',
       maxItems: 20,
-      items: closed('An example.', ['arguments'], { arguments: { description: 'The arguments.', type: 'object' }, result: { description: 'The result.' } }),
+      items: closed(
+        'An example.',
+        ['arguments'],
+        { arguments: { description: 'The arguments.', type: 'object' }, result: { description: 'The result.' } }
+      ),
     },
     sunset: closed('The version will go.', ['after'], {
       after: { description: 'The last day it can be called.', type: 'string', format: 'date' },

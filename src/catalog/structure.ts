@@ -22,8 +22,8 @@ export function checkStructure (value: Json, schema: JsonSchema, report: Reporte
 }
 
 /**
- * A `oneOf` says for each branch why the value is not that one. Only the branch of the value's own type was meant; where there is none, the choice itself
- * is what is wrong. Faults of names are told once, where the name stands.
+ * A `oneOf` says for each branch why the value is not that one. Only the branch of the value's own type was meant; where there is none, the
+ * choice itself is what is wrong. Faults of names are told once, where the name stands.
  */
 function relevant (errors: readonly ErrorObject[]): readonly ErrorObject[] {
   const choices = errors.filter(error => error.keyword === 'oneOf')
@@ -48,17 +48,28 @@ function tell (error: ErrorObject, schema: JsonSchema, report: Reporter): void {
     case 'additionalProperties': {
       const name = String(params.additionalProperty)
       const parent = error.parentSchema as { readonly properties?: object } | undefined
-      return report.faultAtKey(pointerTo(at, name), 'unknown-field', `there is no field "${name}" here${suggestion(name, Object.keys(parent?.properties ?? {}))}`)
+      return report.faultAtKey(
+        pointerTo(at, name),
+        'unknown-field',
+        `there is no field "${name}" here${suggestion(name, Object.keys(parent?.properties ?? {}))}`
+      )
     }
     case 'required': return report.faultAtKey(at, 'missing-field', `the field "${String(params.missingProperty)}" is missing`)
     case 'type': return report.fault(at, 'wrong-type', `must be ${articled(String(params.type))}`)
     case 'enum': {
       const allowed = (params.allowedValues as unknown[]).map(String)
-      return report.fault(at, 'wrong-value', `must be one of ${allowed.join(', ')}${typeof error.data === 'string' ? suggestion(error.data, allowed) : ''}`)
+      return report.fault(
+        at,
+        'wrong-value',
+        `must be one of ${allowed.join(', ')}${typeof error.data === 'string' ? suggestion(error.data, allowed) : ''}`
+      )
     }
     case 'const': return report.fault(at, 'wrong-value', `must be ${JSON.stringify(params.allowedValue)}`)
     case 'oneOf': return report.fault(at, 'wrong-value', `has none of the forms it can have${wordsFor(error, schema)}`)
-    case 'propertyNames': return report.faultAtKey(pointerTo(at, String(params.propertyName)), 'wrong-name', `"${String(params.propertyName)}" cannot be a name here`)
+    case 'propertyNames': {
+      const name = String(params.propertyName)
+      return report.faultAtKey(pointerTo(at, name), 'wrong-name', `"${name}" cannot be a name here`)
+    }
     case 'pattern': return report.fault(at, 'wrong-value', `must match ${String(params.pattern)}`)
     default: return report.fault(at, 'wrong-value', `${error.message ?? error.keyword}${wordsFor(error, schema)}`)
   }
@@ -66,8 +77,10 @@ function tell (error: ErrorObject, schema: JsonSchema, report: Reporter): void {
 
 /** The words that the schema has for the place. */
 function wordsFor (error: ErrorObject, schema: JsonSchema): string {
-  const description = (resolvePointer(schema, error.schemaPath.slice(0, error.schemaPath.lastIndexOf('/'))) as { readonly description?: string } | undefined)?.description
+  const place = error.schemaPath.slice(0, error.schemaPath.lastIndexOf('/'))
+  const description = (resolvePointer(schema, place) as { readonly description?: string } | undefined)?.description
   return description === undefined ? '' : ` (${description})`
 }
 
-const articled = (type: string): string => type.split(',').map(one => one === 'null' ? one : `${/^[aeiou]/.test(one) ? 'an' : 'a'} ${one}`).join(' or ')
+const articled = (type: string): string =>
+  type.split(',').map(one => one === 'null' ? one : `${/^[aeiou]/.test(one) ? 'an' : 'a'} ${one}`).join(' or ')

@@ -1,5 +1,5 @@
-// Values of a sheet with `${…}` in them. A text that is one `${…}` alone takes the typed value, and is left out where an optional value is absent;
-// otherwise the text is interpolated. `$${` is a literal `${`. Structure is never made from text.
+// Values of a sheet with `${…}` in them. A text that is one `${…}` alone takes the typed value, and is left out where an optional value is
+// absent; otherwise the text is interpolated. `$${` is a literal `${`. Structure is never made from text.
 import { ExpressionFault, isObject, type Bindings, type Json } from './catalog.ts'
 import { compileExpression, ExpressionError, isTextual, type Expression, type Extra, type Variables } from './expression.ts'
 import type { Reporter } from './faults.ts'
@@ -27,7 +27,9 @@ export function compileTemplate (value: Json, pointer: string, variables: Variab
 }
 
 /** A template whose value must be text: `effect`, the key of `serialize`. */
-export function compileTextTemplate (value: string, pointer: string, variables: Variables, report: Reporter): ((bindings: Bindings) => string) & { expressions: readonly Expression[] } | null {
+export function compileTextTemplate (
+  value: string, pointer: string, variables: Variables, report: Reporter
+): ((bindings: Bindings) => string) & { expressions: readonly Expression[] } | null {
   const template = compileText(value, pointer, variables, report)
   if (template === null) return null
   const evaluate = (bindings: Bindings): string => textOf(template.evaluate(bindings), value)
@@ -62,7 +64,10 @@ function interpolated (parts: ReadonlyArray<string | Expression>): Template {
 
 function compileScalar (slot: Slot, variables: Variables): Expression {
   const expression = compileAt(slot, variables)
-  if (!isTextual(expression)) throw new ExpressionError('template-not-text', `\${${slot.text}} cannot be written inside a text: it is a ${expression.optional ? 'value that may be absent' : expression.shape.kind}`, slot.offset)
+  if (!isTextual(expression)) {
+    const kind = expression.optional ? 'value that may be absent' : expression.shape.kind
+    throw new ExpressionError('template-not-text', `\${${slot.text}} cannot be written inside a text: it is a ${kind}`, slot.offset)
+  }
   return expression
 }
 

@@ -49,7 +49,12 @@ const CREDENTIAL: JsonSchema = {
         },
       ],
     },
-    secret: { description: 'env:NAME, file:PATH or vault:NAME; {tenant} is replaced by the caller\'s tenant.', type: 'string', minLength: 1, maxLength: 500 },
+    secret: {
+      description: 'env:NAME, file:PATH or vault:NAME; {tenant} is replaced by the caller\'s tenant.',
+      type: 'string',
+      minLength: 1,
+      maxLength: 500,
+    },
     username: { description: 'For basic.', type: 'string', minLength: 1, maxLength: 200 },
   },
 }
@@ -73,7 +78,12 @@ export const UPSTREAM_SCHEMA: JsonSchema = {
       uniqueItems: true,
       items: { type: 'string', minLength: 1, maxLength: 100 },
     },
-    headers: { description: 'Headers on every request.', type: 'object', maxProperties: 30, additionalProperties: { type: 'string', minLength: 1, maxLength: 1000 } },
+    headers: {
+      description: 'Headers on every request.',
+      type: 'object',
+      maxProperties: 30,
+      additionalProperties: { type: 'string', minLength: 1, maxLength: 1000 },
+    },
     credential: CREDENTIAL,
     credentials: {
       description: 'Least privilege: observations and look-ups use read.',
@@ -98,7 +108,12 @@ export const UPSTREAM_SCHEMA: JsonSchema = {
       properties: {
         concurrency: { description: 'Requests at once; 32 where it is not given.', type: 'integer', minimum: 1, maximum: 1000 },
         per_second: { description: 'Requests a second; no bound where it is not given.', type: 'number', exclusiveMinimum: 0, maximum: 100_000 },
-        tenant_share: { description: 'How much of both one tenant may take; 1 where it is not given.', type: 'number', exclusiveMinimum: 0, maximum: 1 },
+        tenant_share: {
+          description: 'How much of both one tenant may take; 1 where it is not given.',
+          type: 'number',
+          exclusiveMinimum: 0,
+          maximum: 1,
+        },
       },
     },
   },
@@ -107,10 +122,17 @@ export const UPSTREAM_SCHEMA: JsonSchema = {
 /** A lower bound for sense: below it, the network's own weather would fail calls. */
 const TOTAL_MS_MAX = 300_000
 /** Ports of other protocols: HTTP spoken to them can be made to say something. */
-const OTHER_PROTOCOLS = new Set(['1', '7', '9', '13', '19', '21', '22', '23', '25', '53', '69', '110', '111', '143', '161', '389', '465', '514', '587', '993', '995', '2049', '3306', '5432', '6379', '11211'])
+const OTHER_PROTOCOLS = new Set([
+  '1', '7', '9', '13', '19', '21', '22', '23', '25', '53', '69', '110', '111', '143', '161', '389', '465', '514', '587', '993', '995', '2049', '3306',
+  '5432', '6379', '11211',
+])
 
 /** @param scheme looks a security scheme of the document up. null where there was a fault */
-export function compileUpstream (sheet: UpstreamSheet, scheme: (name: string, pointer: string) => SecurityScheme | null | undefined, report: Reporter): Upstream | null {
+export function compileUpstream (
+  sheet: UpstreamSheet,
+  scheme: (name: string, pointer: string) => SecurityScheme | null | undefined,
+  report: Reporter
+): Upstream | null {
   const before = report.count
   const server = readServer(sheet, report)
   const networks = sheet.networks ?? ['public']
@@ -138,7 +160,11 @@ export function compileUpstream (sheet: UpstreamSheet, scheme: (name: string, po
     headers: Object.freeze(headers),
     credentials: Object.freeze({ read, write }),
     timeouts: Object.freeze(timeouts),
-    limits: Object.freeze({ concurrency: sheet.limits?.concurrency ?? 32, perSecond: sheet.limits?.per_second ?? null, tenantShare: sheet.limits?.tenant_share ?? 1 }),
+    limits: Object.freeze({
+      concurrency: sheet.limits?.concurrency ?? 32,
+      perSecond: sheet.limits?.per_second ?? null,
+      tenantShare: sheet.limits?.tenant_share ?? 1,
+    }),
   })
 }
 
@@ -159,7 +185,8 @@ function readServer (sheet: UpstreamSheet, report: Reporter): { readonly origin:
   const port = url.port === '' ? '' : `:${url.port}`
   const written = authority.toLowerCase().replace(protocol === 'https' ? /:443$/ : /:80$/, '')
   // A host that the URL rules have to correct (0x7f.1, 2130706433, xn-- of other scripts, wide digits) is not what it looks like.
-  if (`${host}${port}` !== written || !/^[a-z0-9.:[\]-]+$/.test(host) || host.endsWith('.') || host.includes('xn--')) return refuse('the host must be written plainly, in ASCII, without a dot at its end')
+  const plain = `${host}${port}` === written && /^[a-z0-9.:[\]-]+$/.test(host) && !host.endsWith('.') && !host.includes('xn--')
+  if (!plain) return refuse('the host must be written plainly, in ASCII, without a dot at its end')
   if (OTHER_PROTOCOLS.has(url.port)) return refuse(`port ${url.port} belongs to another protocol`)
   if (protocol === 'http' && !isLoopback(host)) {
     report.fault('/server', 'server-insecure', 'http is for loopback only; use https')
@@ -185,7 +212,9 @@ function isCidr (text: string): boolean {
   }
 }
 
-function readHeaders (declared: { readonly [name: string]: string }, credentials: ReadonlyArray<CredentialDeclaration | null>, report: Reporter): { readonly [name: string]: string } {
+function readHeaders (
+  declared: { readonly [name: string]: string }, credentials: ReadonlyArray<CredentialDeclaration | null>, report: Reporter
+): { readonly [name: string]: string } {
   const own = credentials.flatMap(credential => credentialHeader(credential) ?? [])
   const headers: { [name: string]: string } = {}
   for (const [name, value] of Object.entries(declared)) {
@@ -225,7 +254,8 @@ function readScheme (declared: CredentialSheet, pointer: string, schemes: Scheme
   const at = `${pointer}/scheme`
   if (typeof declared.scheme === 'object') {
     const { in: place, name } = declared.scheme
-    if (place !== 'query' && (!isHeaderName(name) || (place === 'header' && name.toLowerCase() !== 'authorization' && isReservedHeader(name.toLowerCase())))) {
+    const reserved = place === 'header' && name.toLowerCase() !== 'authorization' && isReservedHeader(name.toLowerCase())
+    if (place !== 'query' && (!isHeaderName(name) || reserved)) {
       report.fault(`${at}/name`, 'credential-invalid', 'a credential cannot travel under this name')
     }
     return { kind: 'apiKey', in: place, name }
@@ -241,7 +271,8 @@ function readScheme (declared: CredentialSheet, pointer: string, schemes: Scheme
   if (found.kind === 'apiKey') return found
   const scheme = found.kind === 'http' ? found.scheme.toLowerCase() : ''
   if (found.kind === 'http' && (scheme === 'bearer' || scheme === 'basic')) return { kind: 'http', scheme }
-  report.fault(at, 'credential-scheme-unsupported', `a scheme of the kind ${found.kind === 'http' ? found.scheme : found.kind} is not served; say how the secret travels: bearer, basic, or {in, name, prefix}`)
+  const kind = found.kind === 'http' ? found.scheme : found.kind
+  report.fault(at, 'credential-scheme-unsupported', `${kind} is not served; say how the secret travels: bearer, basic, or {in, name, prefix}`)
   return null
 }
 

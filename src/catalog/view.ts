@@ -1,6 +1,7 @@
-// The view: what an agent gets of an answer. Made by allow-list, pruned to the schema of the result, cut, checked and bounded: a field that the schema does
-// not name cannot get out, whatever the upstream or the sheet put there.
+// The view: what an agent gets of an answer. Made by allow-list, pruned to the schema of the result, cut, checked and bounded: a field that the
+// schema does not name cannot get out, whatever the upstream or the sheet put there.
 import { ExpressionFault, isObject, ProjectionFault, type Bindings, type Json, type JsonObject, type View } from './catalog.ts'
+import { isExact } from './convert.ts'
 import type { Checker, SchemaCompiler } from './schema.ts'
 import { resolvePointer } from './shape.ts'
 import type { Template } from './template.ts'
@@ -147,8 +148,6 @@ class Pruner {
 }
 
 function exact (value: number): number {
-  if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))) {
-    throw new ProjectionFault('RESULT_INVALID', 'a number cannot be kept exactly')
-  }
+  if (!isExact(value)) throw new ProjectionFault('RESULT_INVALID', 'a number cannot be kept exactly')
   return value
 }

@@ -77,15 +77,26 @@ export function readYaml (name: string, bytes: Buffer): YamlFile | readonly Faul
   const control = /[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F]/.exec(text)
   if (control !== null) {
     const before = text.slice(0, control.index).split('\n')
-    return [{ file: name, line: before.length, column: before.at(-1)!.length + 1, rule: 'control-character', message: 'the file holds a control character' }]
+    const position = { line: before.length, column: before.at(-1)!.length + 1 }
+    return [{ file: name, ...position, rule: 'control-character', message: 'the file holds a control character' }]
   }
   const parsed = parseAllDocuments(text, {
-    version: '1.2', schema: 'core', merge: false, strict: true, uniqueKeys: true, stringKeys: false, prettyErrors: false, intAsBigInt: true, lineCounter: lines, logLevel: 'silent',
+    version: '1.2',
+    schema: 'core',
+    merge: false,
+    strict: true,
+    uniqueKeys: true,
+    prettyErrors: false,
+    intAsBigInt: true,
+    lineCounter: lines,
+    logLevel: 'silent',
   })
   const documents: readonly Document.Parsed[] = Array.isArray(parsed) ? parsed : []
   const [document, second] = documents
   if (document === undefined || document.contents === null) return refuse('yaml-empty', 'the file holds nothing')
-  if (second !== undefined) return [{ file: name, ...at(lines, second.range[0]), rule: 'yaml-several-documents', message: 'the file holds more than one document' }]
+  if (second !== undefined) {
+    return [{ file: name, ...at(lines, second.range[0]), rule: 'yaml-several-documents', message: 'the file holds more than one document' }]
+  }
   const problems = [...document.errors, ...document.warnings]
   if (problems.length > 0) {
     return problems.map(problem => ({
@@ -129,7 +140,9 @@ class Reading {
   }
 
   #follow (alias: Alias, pointer: string, key: Node, depth: number, here: Position): Json {
-    if (++this.#aliases > ALIASES_MAX) return this.#aliases === ALIASES_MAX + 1 ? this.#refuse(here, 'yaml-aliases', `more than ${ALIASES_MAX} aliases are followed`) : null
+    this.#aliases++
+    if (this.#aliases === ALIASES_MAX + 1) return this.#refuse(here, 'yaml-aliases', `more than ${ALIASES_MAX} aliases are followed`)
+    if (this.#aliases > ALIASES_MAX) return null
     const target = alias.resolve(this.#document)
     if (target === undefined) return this.#refuse(here, 'yaml-syntax', `nothing is anchored as "${alias.source}"`)
     return this.read(target, pointer, key, depth + 1)
@@ -158,9 +171,12 @@ class Reading {
     const { value } = scalar
     if (typeof value === 'bigint') {
       const number = Number(value)
-      return Number.isSafeInteger(number) ? number : this.#refuse(here, 'number-not-exact', 'the integer cannot be kept exactly; quote it to keep it as text')
+      if (Number.isSafeInteger(number)) return number
+      return this.#refuse(here, 'number-not-exact', 'the integer cannot be kept exactly; quote it to keep it as text')
     }
-    if (typeof value === 'number') return Number.isFinite(value) ? value : this.#refuse(here, 'number-not-exact', 'the number cannot be written in JSON')
+    if (typeof value === 'number') {
+      return Number.isFinite(value) ? value : this.#refuse(here, 'number-not-exact', 'the number cannot be written in JSON')
+    }
     if (typeof value === 'string') return value.isWellFormed() ? value : this.#refuse(here, 'text-ill-formed', 'the text is not well-formed Unicode')
     return typeof value === 'boolean' ? value : null
   }
