@@ -57,8 +57,6 @@ export interface KeySetOptions {
   readonly source: JwksSource
   /** Gives the parsed JSON; throws for whatever goes wrong. */
   readonly fetchJwks: (url: string) => Promise<unknown>
-  /** Keys with a demo `kid` are believed too. */
-  readonly demo: boolean
   readonly clock?: Clock
   /** For metrics: each load, and how it went. */
   readonly onLoad?: (event: { readonly ok: boolean, readonly keys: number, readonly reason: string | null }) => void
@@ -111,7 +109,7 @@ abstract class HeldKeySet implements KeySet {
   }
 
   protected take (document: unknown): void {
-    const loaded = compile(document, this.options.demo)
+    const loaded = compile(document)
     if (loaded.print !== this.loaded?.print) this.#generation += 1
     this.loaded = loaded
     this.options.onLoad?.({ ok: true, keys: loaded.kids.size, reason: null })
@@ -208,8 +206,8 @@ class FetchedKeySet extends HeldKeySet {
   }
 }
 
-function compile (document: unknown, demo: boolean): Loaded {
-  const keys = publicKeys(document, demo)
+function compile (document: unknown): Loaded {
+  const keys = publicKeys(document)
   const find = createLocalJWKSet({ keys })
   return {
     kids: new Set(keys.map(key => key.kid!)),
@@ -220,14 +218,14 @@ function compile (document: unknown, demo: boolean): Loaded {
 }
 
 /** The keys that may verify a token; all others are left out as if they were not there. */
-function publicKeys (document: unknown, demo: boolean): JWK[] {
+function publicKeys (document: unknown): JWK[] {
   const listed = (document as { keys?: unknown } | null)?.keys
   if (!Array.isArray(listed) || listed.length > KEYS_MAX) throw new NotBelieved('the answer is no JWK Set')
   const keys: JWK[] = []
   for (const entry of listed as unknown[]) {
     if (entry === null || typeof entry !== 'object') throw new NotBelieved('the answer is no JWK Set')
     const jwk = entry as JWK
-    if (verifies(jwk) && (demo || !jwk.kid!.startsWith(DEMO_KID_PREFIX))) keys.push(publicPart(jwk))
+    if (verifies(jwk)) keys.push(publicPart(jwk))
   }
   return keys
 }

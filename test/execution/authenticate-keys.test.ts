@@ -287,7 +287,7 @@ describe('the fetch of a key set', () => {
     assert.deepEqual(jwks.ledger, ['/jwks'])
   })
 
-  for (const fault of ['error', 'hang_up', 'huge', 'garbage', 'silent'] as const) {
+  for (const fault of ['error', 'hang_up', 'huge', 'garbage', 'silent', 'drip'] as const) {
     test(`fails where the issuer answers: ${fault}`, async t => {
       const { jwks, fetch } = await fetcherFor(t, 300)
       jwks.fault = fault

@@ -1,6 +1,6 @@
 // An issuer of access tokens: real keys, a real JWKS endpoint on loopback, and a ledger of what was asked of it.
 import { randomUUID } from 'node:crypto'
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK, type JWTHeaderParameters } from 'jose'
@@ -43,7 +43,14 @@ export interface JwksServer {
   readonly ledger: string[]
   keys: readonly unknown[]
   /** What it does instead of answering the key set. */
-  fault: 'none' | 'error' | 'hang_up' | 'redirect' | 'silent' | 'huge' | 'garbage'
+  fault: 'none' | 'error' | 'hang_up' | 'redirect' | 'silent' | 'drip' | 'huge' | 'garbage'
+}
+
+/** A byte now and then: never silent, never done. */
+function drip (response: ServerResponse, text: string): void {
+  let at = 0
+  const timer = setInterval(() => { response.write(text[at++ % text.length]) }, 20)
+  response.on('close', () => clearInterval(timer))
 }
 
 export async function startJwksServer (t: TestContext, keys: readonly unknown[]): Promise<JwksServer> {
@@ -56,6 +63,7 @@ export async function startJwksServer (t: TestContext, keys: readonly unknown[])
       case 'hang_up': request.socket.destroy(); break
       case 'redirect': response.writeHead(302, { location: '/elsewhere' }).end(); break
       case 'silent': break
+      case 'drip': drip(response, JSON.stringify({ keys: state.keys })); break
       case 'huge': response.end(JSON.stringify({ keys: state.keys, padding: 'x'.repeat(300 * 1024) })); break
       case 'garbage': response.end('<html>'); break
     }

@@ -50,6 +50,8 @@ function failingDisk (): { openFile: (path: string) => Promise<AuditFile>, fail:
     held: Promise.resolve(),
     async openFile (path: string): Promise<AuditFile> {
       const file = await open(path, 'wx', 0o600)
+      let lastPosition: number | null = null
+      let lastLength = 0
       return {
         async write (buffer, offset, length, position) {
           if (disk.fail === 'write') throw Object.assign(new Error('no space'), { code: 'ENOSPC' })
@@ -57,9 +59,15 @@ function failingDisk (): { openFile: (path: string) => Promise<AuditFile>, fail:
             await file.write(buffer, offset, Math.ceil(length / 2), position)
             throw Object.assign(new Error('no space'), { code: 'ENOSPC' })
           }
+          lastPosition = position
+          lastLength = length
           return file.write(buffer, offset, length, position)
         },
         async datasync () {
+          if (disk.fail === 'sync' && lastPosition !== null) {
+            // The page was dropped and is clean now: a second fsync alone would succeed without the bytes.
+            await file.write(Buffer.alloc(lastLength), 0, lastLength, lastPosition)
+          }
           if (disk.fail === 'sync') throw Object.assign(new Error('disk'), { code: 'EIO' })
           await disk.held
           if (path.endsWith('.jsonl')) disk.syncs += 1
