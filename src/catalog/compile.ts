@@ -2,12 +2,13 @@
 // a place may name is what was known before it.
 import { createHash } from 'node:crypto'
 import canonicalize from 'canonicalize'
-import { ERRORS } from '../errors.ts'
+import { compileChecks } from './check.ts'
 import { checkConsequences } from './consequence.ts'
 import {
   ExpressionFault, type Action, type Bindings, type Check, type Json, type JsonObject, type Lookup, type ProposalTemplate, type Read,
   type ScopeRule, type Target, type Upstream,
 } from './catalog.ts'
+import { checkExamples } from './examples.ts'
 import { freezeDeep } from './freeze.ts'
 import type { Expression, Variables } from './expression.ts'
 import type { Reporter } from './faults.ts'
@@ -15,7 +16,7 @@ import { idempotencyOf, withKey } from './idempotency.ts'
 import { checkSchema } from './input.ts'
 import { checkAbsence, compileLookup, isLookup, type CompiledLookup } from './lookup.ts'
 import type { Operation } from './openapi/operation.ts'
-import { checkCode, compileConditionAt, compileRules, expressionsOf, judgeAnswer, type Judging, type RuleContext } from './outcome.ts'
+import { compileConditionAt, compileRules, expressionsOf, judgeAnswer, type Judging, type RuleContext } from './outcome.ts'
 import { effectiveConsent, type PolicySheet } from './policy.ts'
 import { compileRequest, type CompiledRequest } from './request.ts'
 import type { SchemaCompiler } from './schema.ts'
@@ -89,7 +90,7 @@ class SheetCompiler {
     const outcome = operation === null ? null : this.#outcome(operation, finish)
     const view = operation === null || finish === null ? null : this.#view(operation, finish)
     const checker = inputUsable ? this.#input() : null
-    this.#examples(checker, finish)
+    checkExamples(sheet, checker, finish, this.#report)
     // What rests on all expressions can be judged only where all could be read.
     if (this.#report.count === faultsBefore && request !== null) {
       findUnused(sheet.input, this.#expressions, this.#report)
@@ -199,35 +200,10 @@ class SheetCompiler {
     })
   }
 
-  #checks (): Check[] {
-    const variables = this.#known.facts()
-    return (this.#sheet.checks ?? []).flatMap((check, index) => {
-      const at = `/checks/${index}`
-      const condition = compileConditionAt(check.require, `${at}/require`, variables, this.#report)
-      if (check.error !== undefined && check.outcome !== undefined) {
-        this.#report.faultAtKey(`${at}/outcome`, 'check-two-ends', 'a check has error or outcome, not both')
-      }
-      if (check.error === undefined && (check.message !== undefined || check.retryable !== undefined)) {
-        this.#report.faultAtKey(at, 'check-two-ends', 'message and retryable belong to an error')
-      }
-      if (check.outcome !== undefined && !this.#write) {
-        this.#report.fault(`${at}/outcome`, 'outcome-not-for-observation', 'an observation has no desired state')
-      }
-      if (check.error !== undefined) checkCode(check.error, `${at}/error`, CHECK_CODES, this.#messages, this.#report)
-      if (condition === null) return []
-      this.#expressions.push(condition.expression)
-      // A rule with neither is about whose object it is, which only a read could tell.
-      const code = check.error ?? 'OUT_OF_SCOPE'
-      const otherwise: Check['otherwise'] = check.outcome !== undefined
-        ? { kind: 'settle', outcome: check.outcome }
-        : {
-          kind: 'refuse',
-          code,
-          message: check.message ?? this.#messages.get(code) ?? ERRORS.OUT_OF_SCOPE.message,
-          retryable: check.retryable ?? false,
-        }
-      return [Object.freeze({ text: check.require, holds: (bindings: Bindings) => condition.holds(bindings), otherwise: Object.freeze(otherwise) })]
-    })
+  #checks (): readonly Check[] {
+    const compiled = compileChecks(this.#sheet.checks ?? [], this.#known.facts(), this.#write, this.#messages, this.#report)
+    this.#expressions.push(...compiled.map(({ expression }) => expression))
+    return compiled.map(({ check }) => check)
   }
 
   #target (): Action['target'] {
@@ -355,31 +331,6 @@ class SheetCompiler {
     }
   }
 
-  #examples (checker: ReturnType<SchemaCompiler['compile']> | null, finish: Finish | null): void {
-    for (const [index, example] of (this.#sheet.examples ?? []).entries()) {
-      const fault = checker?.check(example.arguments) ?? null
-      if (fault !== null) {
-        this.#report.fault(
-          `/examples/${index}/arguments${fault.pointer}`, 'example-refused', `the input schema refuses this example: ${fault.message}`
-        )
-      }
-      if (example.result === undefined) continue
-      if (this.#sheet.result === undefined) this.#report.faultAtKey(`/examples/${index}/result`, 'example-refused', 'the sheet has no result')
-      else if (finish !== null) this.#exampleResult(example.result, `/examples/${index}/result`, finish)
-    }
-  }
-
-  #exampleResult (result: Json, pointer: string, finish: Finish): void {
-    try {
-      const finished = finish(result)
-      if (canonicalize(finished.result) !== canonicalize(result)) {
-        this.#report.fault(pointer, 'example-refused', 'the example shows what the schema of the result does not')
-      }
-    } catch (error) {
-      this.#report.fault(pointer, 'example-refused', `the schema of the result refuses this example: ${messageOf(error)}`)
-    }
-  }
-
   #limits (serialize: Action['limits']['serialize']): Action['limits'] {
     const limits = this.#sheet.limits ?? {}
     return {
@@ -410,7 +361,6 @@ class SheetCompiler {
   }
 }
 
-const CHECK_CODES = new Set(['OUT_OF_SCOPE'])
 
 export const actionId = (sheet: { readonly action: string, readonly version: number }): string => `${sheet.action}.v${sheet.version}`
 
