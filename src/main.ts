@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify'
 import { Identity } from './attempts/identity.ts'
 import { takeCensus } from './attempts/census.ts'
 import { createResolver } from './attempts/resolver.ts'
-import type { Catalog } from './catalog/catalog.ts'
+import { CatalogFaults, type Catalog } from './catalog/catalog.ts'
 import { createCatalogInForce, type CatalogInForce } from './catalog/in-force.ts'
 import { loadCatalog } from './catalog/load.ts'
 import type { Config, ListenAddress } from './config.ts'
@@ -25,7 +25,7 @@ import { openStore } from './store/open.ts'
 import { openAudit } from './telemetry/audit.ts'
 import { createLogger, type Logger } from './telemetry/logger.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
-import { createTelemetry } from './telemetry/record.ts'
+import { createTelemetry, type BrokerTelemetry } from './telemetry/record.ts'
 import { createJwksFetcher } from './upstream/jwks.ts'
 import { createUpstreamClient } from './upstream/client.ts'
 
@@ -103,7 +103,7 @@ async function openBroker (config: Config, options: BrokerOptions, opened: Opene
   opened.add(poll(CENSUS_POLL_MS, async () => metrics.attempts(await takeCensus(store, new Date()))), stop => stop())
   resolver.start()
 
-  const reload = (): Promise<Catalog> => reloadCatalog(config, credentials, catalog, metrics, logger)
+  const reload = (): Promise<Catalog> => reloadCatalog(config, credentials, catalog, { metrics, telemetry, logger })
   const listener = await listenerOptions(config, () => state.draining, metrics, logger)
   const agents = opened.add(buildAgents({ ...listener('agents', config.agents), api: agentsApi(services), markSource: address => identity.mark('source', address) }), app => app.close())
   const agentsUrl = await listen(agents, config.agents, config)
@@ -130,7 +130,9 @@ async function openBroker (config: Config, options: BrokerOptions, opened: Opene
     reload: async () => { await reload() },
     async close () {
       state.draining = true
-      if (!await background.drained(DRAIN_MS)) logger.note('warn', 'calls were still under way at the end of the drain; they will be looked up')
+      // Who only waits for an outcome is let go at once; calls in flight are answered.
+      const [drained] = await Promise.all([background.drained(DRAIN_MS), agents.close()])
+      if (!drained) logger.note('warn', 'calls were still under way at the end of the drain; they will be looked up')
       await opened.closeAll()
       logger.flush()
     },
@@ -157,17 +159,21 @@ async function loadChecked (config: Config, credentials: CheckedCredentials, log
   return catalog
 }
 
-async function reloadCatalog (config: Config, credentials: CheckedCredentials, catalog: CatalogInForce, metrics: Metrics, logger: Logger): Promise<Catalog> {
+interface Told {
+  readonly metrics: Metrics
+  readonly telemetry: BrokerTelemetry
+  readonly logger: Logger
+}
+
+async function reloadCatalog (config: Config, credentials: CheckedCredentials, catalog: CatalogInForce, told: Told): Promise<Catalog> {
   try {
-    const next = await loadChecked(config, credentials, logger)
+    const next = await loadChecked(config, credentials, told.logger)
     catalog.swap(next)
-    metrics.catalog(next)
-    metrics.reloaded('taken')
-    logger.note('info', 'the catalog was reloaded', { digest: next.digest, count: next.actions.size })
+    told.metrics.catalog(next)
+    told.telemetry.reloaded({ result: 'taken', digest: next.digest, faults: 0 })
     return next
   } catch (error) {
-    metrics.reloaded('refused')
-    logger.fault('the catalog was not reloaded; the one in force stays', error)
+    told.telemetry.reloaded({ result: 'refused', digest: null, faults: error instanceof CatalogFaults ? error.faults.length : 1 })
     throw error
   }
 }

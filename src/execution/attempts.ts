@@ -10,6 +10,7 @@ import { authenticate } from './authenticate.ts'
 import type { Caller } from './call.ts'
 import { mayCall } from './capability.ts'
 import type { Answer, Envelope } from './envelope.ts'
+import { actorOf } from './record.ts'
 import { initialBindings, isInScope } from './scope.ts'
 import type { Services } from './services.ts'
 import { reachState } from './state.ts'
@@ -70,6 +71,7 @@ export async function stopRun (ask: Ask, services: Services): Promise<Listing> {
     const caller = await authenticate(ask, services)
     if (caller.run === null) throw Refusal.of('RUN_REQUIRED')
     await reachState(services, 'stopRun', () => services.runs.stop(caller.tag, caller.runKey))
+    services.telemetry.runStopped({ actor: actorOf(caller, services), correlationId: ask.correlationId })
     return { run: caller.run, stopped: true }
   })
 }

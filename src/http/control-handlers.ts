@@ -8,6 +8,7 @@ import type { Runs } from '../execution/runs.ts'
 import type { Store } from '../store/store.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import type { ControlHandlers } from './control.ts'
+import { newCorrelationId } from './correlation-id.ts'
 
 const LISTED_MAX = 1_000
 
@@ -19,7 +20,7 @@ export interface ControlServices {
   /** @throws CatalogFaults */
   reload (): Promise<{ readonly digest: string, readonly actions: number }>
   /** What a person did, for the log. */
-  note (message: string, fields: { readonly attempt_id?: string, readonly reason?: string }): void
+  note (message: string, fields: { readonly attempt_id: string, readonly reason: string }): void
 }
 
 export function controlHandlers (services: ControlServices): ControlHandlers {
@@ -42,7 +43,8 @@ export function controlHandlers (services: ControlServices): ControlHandlers {
 
     'runs stop': async ({ iss, sub, tenant, run }) => {
       await runs.stop(identity.tag(tenant), identity.runKey({ iss, sub, tenant, run }))
-      services.note('a run was stopped by a person', { reason: run })
+      const actor = { kind: 'person', iss: null, subMark: identity.mark('person', 'control-socket'), runMark: identity.mark('run', iss, sub, tenant, run), tenant } as const
+      telemetry.runStopped({ actor, correlationId: newCorrelationId() })
       return { run, stopped: true }
     },
   }

@@ -2,13 +2,12 @@
 import type { Audit } from './audit.ts'
 import type { Logger } from './logger.ts'
 import type { Metrics } from './metrics.ts'
-import type { Actor, CallEvent, Telemetry } from './telemetry.ts'
+import type { CallEvent, Telemetry } from './telemetry.ts'
 
 /** The port, and what the process itself has to tell. */
 export interface BrokerTelemetry extends Telemetry {
   /** `digest`: of the set that is in force from now on, or null where a set was refused. */
   reloaded (event: { readonly result: 'taken' | 'refused', readonly digest: string | null, readonly faults: number }): void
-  runStopped (event: { readonly actor: Actor, readonly correlationId: string }): void
 }
 
 export interface TelemetryParts {

@@ -97,6 +97,8 @@ export interface Telemetry {
   /** Room for another refusal or read in the audit buffer; false: the call must be refused. */
   hasRoom (): boolean
   attempt (event: AttemptEventTold): void
+  /** No later write of this run is begun. */
+  runStopped (event: { readonly actor: Actor, readonly correlationId: string }): void
   lookup (event: { readonly actionId: string, readonly finding: string, readonly durationMs: number }): void
   upstream (event: UpstreamEvent): void
   /** A safe read or a provably unsent write was tried again. */
