@@ -69,10 +69,6 @@ export const literalTrue = (): Node => parseForCheck('true').ast
 export const VARIABLES = ['args', 'caller', 'reads', 'response', 'values', 'target', 'attempt', 'found', 'item', 'now'] as const
 export type Variable = (typeof VARIABLES)[number]
 
-const patterns = new Map<string, Pattern>()
-/** A bound for the process: patterns are literals of sheets, and sheets are few. */
-const PATTERNS_MAX = 2_000
-
 const evaluating = registerFunctions(new Environment(OPTIONS))
   .registerFunction('bounded(dyn): dyn', (list: unknown) => bounded(list), SYNC)
   .registerFunction('string.linearMatches(string): bool', (text: string, source: string) => linear(source).test(text), SYNC)
@@ -95,13 +91,10 @@ function bounded (list: unknown): unknown {
   return list
 }
 
+/** Patterns are literals of sheets, checked at load; compiled once. */
 function linear (source: string): Pattern {
-  const known = patterns.get(source)
-  if (known !== undefined) return known
   const compiled = compilePattern(source)
   if (typeof compiled === 'string') throw new RangeError(compiled)
-  if (patterns.size >= PATTERNS_MAX) patterns.clear()
-  patterns.set(source, compiled)
   return compiled
 }
 

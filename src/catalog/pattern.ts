@@ -7,8 +7,22 @@ export interface Pattern {
   test (text: string): boolean
 }
 
+/** Patterns are met several times in a load, and the same ones in the next. */
+const known = new Map<string, Pattern | string>()
+const KNOWN_MAX = 2_000
+
 /** A pattern, or why it cannot be used. */
 export function compilePattern (source: string): Pattern | string {
+  const before = known.get(source)
+  if (before !== undefined) return before
+  const compiled = compile(source)
+  // What is compiled stays with whoever holds it.
+  if (known.size >= KNOWN_MAX) known.clear()
+  known.set(source, compiled)
+  return compiled
+}
+
+function compile (source: string): Pattern | string {
   try {
     // eslint-disable-next-line no-new
     new RegExp(source, 'u')

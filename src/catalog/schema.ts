@@ -55,7 +55,7 @@ export class SchemaCompiler {
   readonly #ajv: Ajv2020
 
   constructor () {
-    this.#ajv = new Ajv2020({ ...OPTIONS, meta: false, validateSchema: false, code: { regExp: linearPattern } })
+    this.#ajv = new Ajv2020({ ...OPTIONS, meta: false, validateSchema: false, code: { regExp: linearPattern, optimize: false } })
     addFormats.default(this.#ajv)
   }
 
