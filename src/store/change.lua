@@ -2,10 +2,10 @@
 -- Makes one change of an attempt atomic: compare-and-set on the revision, of the same begin in the same format. Asked again with the same change id it
 -- answers as it did. The times that it answers are the store's own, whatever the caller believed them to be.
 -- KEYS: 1 attempt, 2 record key, 3 result, 4 due, 5 unresolved of all, 6 unresolved of (action, tenant), 7 places of (action, tenant), 8 equal writes,
--- 9… claims. ARGV: as the locals below; `stamp` names the time that is set, or is empty; `due` is `keep`, empty for none, or a pause.
+-- 9… claims. ARGV: as the locals below; `stamp` names the time that is set, or is empty, `cleared` those that no longer hold; `due` is `keep`, empty for none, or a pause.
 local prefix, id, expected, change, revision = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local state, body, stamp, due = ARGV[6], ARGV[7], ARGV[8], ARGV[9]
-local result, result_ms, settled_ms, token, format = ARGV[10], ARGV[11], ARGV[12], ARGV[13], ARGV[14]
+local result, result_ms, settled_ms, token, format, cleared = ARGV[10], ARGV[11], ARGV[12], ARGV[13], ARGV[14], ARGV[15]
 local held = redis.call('HMGET', KEYS[1], 'revision', 'change', 'state', 'preparedAtMs', 'token', 'format')
 local function times ()
   return redis.call('HMGET', KEYS[1], 'preparedAtMs', 'dispatchedAtMs', 'unknownAtMs', 'firstAbsentAtMs', 'settledAtMs', 'dueAtMs')
@@ -16,6 +16,7 @@ if held[1] ~= expected or held[5] ~= token or held[6] ~= format then return { 's
 
 local at = now()
 redis.call('HSET', KEYS[1], 'revision', revision, 'state', state, 'body', body, 'change', change)
+for name in string.gmatch(cleared, '%a+') do redis.call('HDEL', KEYS[1], name) end
 if stamp ~= '' then redis.call('HSET', KEYS[1], stamp, digits(at)) end
 if due == '' then
   redis.call('HDEL', KEYS[1], 'dueAtMs')

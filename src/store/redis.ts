@@ -1,7 +1,7 @@
 // The store on Redis: any number of replicas. The reducer runs here; a script makes what it decided atomic by compare-and-set on the revision, and
 // each verb is one script and one round trip as long as nobody else changed the same attempt meanwhile.
 import { randomUUID } from 'node:crypto'
-import { advance as reduce, PREPARE_LEASE_MS, RECORD_FORMAT, type Advance, type AttemptEvent, type AttemptRecord } from '../attempts/attempt.ts'
+import { advance as reduce, PREPARE_LEASE_MS, RECORD_FORMAT, type Advance, type AttemptEvent, type AttemptRecord, type Stamp } from '../attempts/attempt.ts'
 import { tagOfAttempt } from '../attempts/identity.ts'
 import { begunAt, nameOf, pack, placeMs, requirePrepared } from './codec.ts'
 import { connectRedis, type RedisConnection } from './redis-connection.ts'
@@ -22,6 +22,7 @@ const START_MS = 5_000
 /** Changes by others between our reading and our writing; an attempt has few that can change it, and each of them ends. */
 const ROUNDS_MAX = 20
 const PING_KEPT_MS = 60_000
+const STAMPS: readonly Stamp[] = ['dispatchedAtMs', 'unknownAtMs', 'firstAbsentAtMs', 'settledAtMs']
 const FORMATS: readonly number[] = Array.from({ length: RECORD_FORMAT }, (_, index) => index + 1)
 
 interface Context {
@@ -130,6 +131,7 @@ function writeChange (context: Context, from: AttemptRecord, change: Extract<Adv
     keys.prefix, record.id, from.revision, changeId, record.revision,
     record.state, body, stamp ?? '', dueAfterMs ?? '',
     result ?? '', context.retention.resultMs, context.retention.settledMs, from.token, from.format,
+    STAMPS.filter(name => from[name] !== null && record[name] === null).join(' '),
   ])
 }
 

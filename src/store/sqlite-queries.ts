@@ -93,6 +93,8 @@ function attemptWrites (db: DatabaseSync) {
   const update = prepare(db, `UPDATE attempts SET revision = $revision, state = $state, body = $body, result = $result, result_until = $resultUntil,
     dispatched_at = $dispatched, unknown_at = $unknown, first_absent_at = $absent, settled_at = $settled, due_at = $due, next_at = iif($keep, next_at, $due), expires_at = $expires WHERE id = $id`)
   const hide = prepare(db, 'UPDATE attempts SET next_at = $until WHERE id = $id')
+  const orphan = prepare(db, `UPDATE attempts SET next_at = min(due_at, $now), due_at = min(due_at, $now) WHERE next_at IS NOT NULL AND state IN ('prepared', 'dispatched')`)
+  const unhide = prepare(db, 'UPDATE attempts SET next_at = due_at WHERE next_at IS NOT NULL AND next_at > due_at')
   return {
     insert (record: AttemptRecord, body: string): void {
       // Only one that has expired and was not cleaned away yet can be there.
@@ -110,6 +112,11 @@ function attemptWrites (db: DatabaseSync) {
       })
     },
     hide (id: string, untilMs: number): void { hide.run({ id, until: untilMs }) },
+    /** Whoever had sends or look-ups under way here is dead. */
+    orphan (nowMs: number): void {
+      orphan.run({ now: nowMs })
+      unhide.run({})
+    },
   }
 }
 

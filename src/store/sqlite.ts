@@ -34,6 +34,9 @@ export function openSqlite (path: string, options: SqliteOptions = {}): Store {
   const nowMs = createStoreClock(sql.latestTimeMs(), options.wallMs)
   const context: Context = { sql, nowMs, retention: options.retention ?? RETENTION }
   const batch = createBatch(file.db)
+  // The lock of the file says that the process before this one is dead: its leases are void. What it had prepared will never be sent, and of what it had
+  // dispatched no answer will come; how long that must be quiet before absence proves anything still counts from the dispatch.
+  void batch.write(() => { sql.orphan(nowMs()) }).catch(() => undefined)
   const cleaning = cleanNowAndThen(() => batch.write(() => clean(context)), options.cleanEveryMs ?? CLEAN_EVERY_MS)
   let closed = false
   return {

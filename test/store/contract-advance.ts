@@ -49,6 +49,18 @@ function changes (name: string, open: OpenStore): void {
     assert.equal((await store.find(prepared.id))!.state, 'dispatched')
   })
 
+  test(`${name}: a time that no longer holds is taken back`, async t => {
+    const store = await open(t)
+    const unknown = await reached(store, 'unknown')
+    const absent = await changed(store, unknown, {
+      type: 'lookup', nowMs: unknown.unknownAtMs!, finding: { kind: 'absent', settlesAfterMs: 0, quiesced: false, withinRetention: true, retryable: false },
+    })
+    assert.ok(absent.firstAbsentAtMs! >= unknown.unknownAtMs!)
+    const running = await changed(store, absent, { type: 'lookup', nowMs: absent.firstAbsentAtMs!, finding: { kind: 'pending', reference: 'job', retryAfterMs: null } })
+    assert.equal(running.firstAbsentAtMs, null)
+    assert.deepEqual(await store.find(unknown.id), running)
+  })
+
   test(`${name}: another token neither dispatches nor reports`, async t => {
     const store = await open(t)
     const prepared = await begun(store)
