@@ -1,0 +1,120 @@
+// The load generator: as many connections as it is told, one request on each at a time, for as long as it is told. Every answer is looked at.
+import { Client, type Dispatcher } from 'undici'
+
+export interface Load {
+  readonly port: number
+  readonly path: string
+  /** One a connection. */
+  readonly tokens: readonly string[]
+  readonly milliseconds: number
+  readonly status: number
+  /** Stands in every answer that is as it should be. */
+  readonly holds: string
+  /** Numbers of the requests begin here: each is another item, and with `keyed` another Idempotency-Key. */
+  readonly from: number
+  readonly keyed: boolean
+}
+
+export interface Loaded {
+  readonly answers: number
+  /** Not as they should be, or none. */
+  readonly faults: number
+  readonly firstFault: string | null
+  readonly seconds: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  /** The number that the next load may begin with. */
+  readonly next: number
+}
+
+class Connection implements Dispatcher.DispatchHandler {
+  readonly #client: Client
+  readonly #token: string
+  readonly #run: Run
+  readonly #ended: () => void
+  #startedAtMs = 0
+  #status = 0
+  #body = ''
+
+  constructor (token: string, run: Run, ended: () => void) {
+    this.#client = new Client(`http://127.0.0.1:${run.load.port}`, { pipelining: 1, keepAliveTimeout: 60_000 })
+    this.#token = token
+    this.#run = run
+    this.#ended = ended
+  }
+
+  ask (): void {
+    const { load } = this.#run
+    const number = this.#run.next++
+    const headers: Record<string, string> = { authorization: `Bearer ${this.#token}`, 'content-type': 'application/json' }
+    if (load.keyed) headers['idempotency-key'] = `bench-${number}`
+    this.#body = ''
+    this.#startedAtMs = performance.now()
+    this.#client.dispatch({ method: 'POST', path: load.path, headers, body: `{"arguments":{"id":"itm_${String(number).padStart(7, '0')}"}}` }, this)
+  }
+
+  onRequestStart (): void {}
+
+  onResponseStart (_controller: Dispatcher.DispatchController, status: number): void {
+    this.#status = status
+  }
+
+  onResponseData (_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#body += chunk.toString('latin1')
+  }
+
+  onResponseEnd (): void {
+    const { load } = this.#run
+    if (this.#status === load.status && this.#body.includes(load.holds)) this.#run.latencies.push(performance.now() - this.#startedAtMs)
+    else this.#run.fault(`${this.#status} ${this.#body}`)
+    this.#goOn()
+  }
+
+  onResponseError (_controller: unknown, error: Error): void {
+    this.#run.fault(error.message)
+    this.#goOn()
+  }
+
+  #goOn (): void {
+    if (performance.now() < this.#run.endsAtMs) this.ask()
+    else void this.#client.close().then(this.#ended)
+  }
+}
+
+class Run {
+  readonly load: Load
+  readonly endsAtMs: number
+  readonly latencies: number[] = []
+  next: number
+  faults = 0
+  firstFault: string | null = null
+
+  constructor (load: Load) {
+    this.load = load
+    this.next = load.from
+    this.endsAtMs = performance.now() + load.milliseconds
+  }
+
+  fault (what: string): void {
+    this.faults += 1
+    this.firstFault ??= what.slice(0, 500)
+  }
+}
+
+async function run (load: Load): Promise<Loaded> {
+  const startedAtMs = performance.now()
+  const made = new Run(load)
+  await Promise.all(load.tokens.map(token => new Promise<void>(resolve => new Connection(token, made, resolve).ask())))
+  const seconds = (performance.now() - startedAtMs) / 1_000
+  const sorted = Float64Array.from(made.latencies).sort()
+  const quantile = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN
+  const { faults, firstFault, next } = made
+  return { answers: sorted.length, faults, firstFault, seconds, p50Ms: quantile(0.5), p99Ms: quantile(0.99), next }
+}
+
+process.once('disconnect', () => process.exit(0))
+process.on('message', message => {
+  if (message === 'stop') process.exit(0)
+  void run(message as Load).then(loaded => process.send!(loaded))
+})
+process.send!({ port: 0 })

@@ -1,0 +1,128 @@
+// The processes of a run and the site of the broker in it: started once, asked in turn, all gone afterwards.
+import { fork, type ChildProcess } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { openSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Usage } from './child.ts'
+import type { Load, Loaded } from './load.ts'
+import { makeSite, type Site } from '../test/support/broker.ts'
+import { startRedis, type RedisServer } from '../test/support/redis.ts'
+import { siteFiles } from './site.ts'
+
+export interface Process {
+  readonly port: number
+  usage (): Promise<Usage>
+  stop (): Promise<void>
+}
+
+export interface LoadProcess extends Process {
+  run (load: Load): Promise<Loaded>
+}
+
+export interface Rig {
+  readonly upstream: Process
+  readonly bare: Process
+  readonly proxy: Process
+  readonly sqlite: Process
+  readonly redis: Process
+  readonly load: LoadProcess
+  /** One an agent and run. */
+  readonly tokens: readonly string[]
+  stop (): Promise<void>
+}
+
+export interface RigOptions {
+  readonly connections: number
+  /** A folder for CPU profiles of the servers; null: none. */
+  readonly profiles: string | null
+  /** More arguments of Node for the brokers. */
+  readonly nodeArguments?: readonly string[]
+}
+
+export async function startRig (options: RigOptions): Promise<Rig> {
+  const stops: Array<() => unknown> = []
+  const stop = async (): Promise<void> => {
+    for (const one of stops.splice(0).reverse()) await one()
+  }
+  const add = <T extends { stop (): unknown }> (thing: T): T => {
+    stops.push(() => thing.stop())
+    return thing
+  }
+  try {
+    const upstream = add(await start('upstream.ts', [], {}))
+    const forwarders = { args: [String(upstream.port)], node: profiling(options.profiles, 'forwarder') }
+    const bare = add(await start('serve-bare.ts', forwarders.args, { node: forwarders.node }))
+    const proxy = add(await start('serve-proxy.ts', forwarders.args, { node: forwarders.node }))
+    const state = add<RedisServer>(await startRedis())
+    const broker = async (env: Record<string, string>): Promise<{ process: Process, site: Site }> => {
+      const site = await makeSite({ files: siteFiles(upstream.port), env: { AVAL_LOG: 'info', BENCH_KEY: randomBytes(24).toString('base64url'), ...env } })
+      stops.push(() => site.remove())
+      const log = openSync(join(site.folder, 'log.jsonl'), 'w')
+      const node = [...profiling(options.profiles, 'aval'), ...options.nodeArguments ?? []]
+      return { site, process: add(await start('serve-aval.ts', [], { env: site.env as NodeJS.ProcessEnv, stderr: log, node })) }
+    }
+    const sqlite = await broker({})
+    const redis = await broker({ AVAL_STATE: state.url, AVAL_JWKS: sqlite.site.env['AVAL_JWKS']! })
+    const load = add(loadProcess(await fork_('load.ts', [], {})))
+    const tokens = await Promise.all(Array.from({ length: options.connections }, (_, index) => sqlite.site.token({ sub: `agent-${index}`, roles: ['clerk'], claims: { groups: ['staff'] } })))
+    return { upstream, bare, proxy, sqlite: sqlite.process, redis: redis.process, load, tokens, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+const profiling = (folder: string | null, name: string): readonly string[] =>
+  folder === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${join(folder, name)}`]
+
+interface How {
+  readonly env?: NodeJS.ProcessEnv
+  readonly stderr?: number
+  readonly node?: readonly string[]
+}
+
+interface Forked {
+  readonly port: number
+  ask (message: unknown): Promise<unknown>
+  stop (): Promise<void>
+}
+
+async function start (file: string, args: readonly string[], how: How): Promise<Process> {
+  const forked = await fork_(file, args, how)
+  return { port: forked.port, usage: () => forked.ask('usage') as Promise<Usage>, stop: () => forked.stop() }
+}
+
+const loadProcess = (forked: Forked): LoadProcess =>
+  ({ ...forked, usage: () => forked.ask('usage') as Promise<Usage>, run: load => forked.ask(load) as Promise<Loaded> })
+
+async function fork_ (file: string, args: readonly string[], how: How): Promise<Forked> {
+  const child = fork(join(import.meta.dirname, file), args, {
+    env: { PATH: process.env['PATH'], ...how.env },
+    execArgv: [...how.node ?? []],
+    stdio: ['ignore', 'inherit', how.stderr ?? 'inherit', 'ipc'],
+  })
+  const ended = new Promise<void>(resolve => child.once('exit', () => resolve()))
+  const { port } = await nextMessage(child) as { readonly port: number }
+  return {
+    port,
+    ask (message) {
+      child.send(message as object)
+      return nextMessage(child)
+    },
+    async stop () {
+      if (child.connected) child.send('stop')
+      await ended
+    },
+  }
+}
+
+function nextMessage (child: ChildProcess): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const onExit = (): void => { reject(new Error(`${child.spawnargs.at(-1)} ended; what it said stands in its log`)) }
+    child.once('exit', onExit)
+    child.once('message', message => {
+      child.off('exit', onExit)
+      resolve(message)
+    })
+  })
+}
