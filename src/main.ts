@@ -5,14 +5,15 @@ import type { FastifyInstance } from 'fastify'
 import { Identity } from './attempts/identity.ts'
 import { takeCensus } from './attempts/census.ts'
 import { createResolver } from './attempts/resolver.ts'
-import { CatalogFaults, type Catalog } from './catalog/catalog.ts'
+import { CatalogFaults, type Action, type Catalog } from './catalog/catalog.ts'
 import { createCatalogInForce, type CatalogInForce } from './catalog/in-force.ts'
 import { loadCatalog } from './catalog/load.ts'
+import type { Broker, BrokerOptions } from './commands/broker.ts'
 import type { Config, ListenAddress } from './config.ts'
 import { createCredentials, type CheckedCredentials } from './credentials/credentials.ts'
-import { createTokenVerifier } from './execution/access-token.ts'
+import { createTokenVerifier, type TokenVerifier } from './execution/access-token.ts'
 import { agentsApi } from './execution/agents-api.ts'
-import { createBackground } from './execution/background.ts'
+import { createBackground, type Background } from './execution/background.ts'
 import { createRuns } from './execution/runs.ts'
 import type { Services } from './execution/services.ts'
 import { buildAgents } from './http/agents/agents.ts'
@@ -28,21 +29,6 @@ import { createMetrics, type Metrics } from './telemetry/metrics.ts'
 import { createTelemetry, type BrokerTelemetry } from './telemetry/record.ts'
 import { createJwksFetcher } from './upstream/jwks.ts'
 import { createUpstreamClient } from './upstream/client.ts'
-
-export interface BrokerOptions {
-  /** Access tokens signed by a key of the guided tour are believed. */
-  readonly demo?: boolean
-}
-
-export interface Broker {
-  readonly agentsUrl: string
-  readonly operationsUrl: string
-  readonly controlPath: string
-  /** Loads the folders again; a good set is in force when it resolves. @throws CatalogFaults: a bad set changes nothing */
-  reload (): Promise<void>
-  /** Refuses what comes, finishes what is under way, then lets everything go. */
-  close (): Promise<void>
-}
 
 /** Longer than the longest write: its total timeout, its grace, and the settlement. */
 const DRAIN_MS = 30_000
@@ -61,51 +47,111 @@ export async function startBroker (config: Config, options: BrokerOptions = {}):
 }
 
 async function openBroker (config: Config, options: BrokerOptions, opened: Opened): Promise<Broker> {
-  const state = { draining: false }
+  const core = await openCore(config, options, opened)
+  const surfaces = await openSurfaces(config, core, opened)
+  const { digest, actions } = core.catalog.current()
+  core.logger.note('info', 'serving', { digest, count: actions.size })
+  return {
+    agentsUrl: surfaces.agentsUrl,
+    operationsUrl: surfaces.operationsUrl,
+    controlPath: config.controlPath,
+    reload: core.reload,
+    async close () {
+      core.drain()
+      // Who only waits for an outcome is let go at once; calls in flight are answered.
+      const [drained] = await Promise.all([core.background.drained(DRAIN_MS), surfaces.closeAgents()])
+      if (!drained) core.logger.note('warn', 'calls were still under way at the end of the drain; they will be looked up')
+      await opened.closeAll()
+      core.logger.flush()
+    },
+  }
+}
+
+/** Everything but the listeners. */
+interface Core {
+  readonly services: Services
+  readonly catalog: CatalogInForce
+  readonly background: Background
+  readonly telemetry: BrokerTelemetry
+  readonly metrics: Metrics
+  readonly logger: Logger
+  /** @throws CatalogFaults: the catalog in force stays */
+  readonly reload: () => Promise<Catalog>
+  /** From now on nothing new is admitted and nothing is sent. */
+  readonly drain: () => void
+}
+
+async function openCore (config: Config, options: BrokerOptions, opened: Opened): Promise<Core> {
   const identity = new Identity(await openKey(config))
   const credentials = createCredentials({ env: config.environment })
   const logger = createLogger({ level: config.logLevel, scrub: text => credentials.scrub(text) })
   const metrics = createMetrics()
-
   const catalog = createCatalogInForce(await loadChecked(config, credentials, logger))
   metrics.catalog(catalog.current())
   const store = opened.add(await openStore(config.state), store => store.close())
   if (!await store.bindKey(identity.keyId())) throw new Error('the state was made under another AVAL_KEY; give the key that it was made with')
+  const telemetry = await openTelemetry(config, identity, metrics, logger, opened)
+  const upstream = opened.add(createUpstreamClient({ telemetry }), client => client.close(REFUSE_GRACE_MS))
+  const verifier = await openVerifier(config, options, identity, metrics, logger, opened)
+
+  const background = createBackground()
+  const runs = createRuns(store)
+  const definition = (digest: string): Action | null => catalog.definition(digest)
+  const now = (): Date => new Date()
+  const resolver = opened.add(createResolver({
+    store, upstream, credentials, telemetry, definition, now, fault: error => logger.fault('a turn of the look-ups could not be made; it is made again', error),
+  }), one => one.stop())
+  let draining = false
+  const services: Services = {
+    verifier, identity, store, upstream, credentials, telemetry, resolver, runs, definition, now,
+    catalog: () => catalog.current(),
+    background: work => background.add(work),
+    draining: () => draining,
+  }
+  opened.add(poll(RUNS_POLL_MS, () => runs.refresh()), stop => stop())
+  opened.add(poll(CENSUS_POLL_MS, async () => metrics.attempts(await takeCensus(store, now()))), stop => stop())
+  resolver.start()
+  return {
+    services, catalog, background, telemetry, metrics, logger,
+    reload: () => reloadCatalog(config, credentials, catalog, { metrics, telemetry, logger }),
+    drain: () => { draining = true },
+  }
+}
+
+async function openTelemetry (config: Config, identity: Identity, metrics: Metrics, logger: Logger, opened: Opened): Promise<BrokerTelemetry> {
   const audit = opened.add(await openAudit({
     folder: config.auditFolder,
     keyId: identity.keyId(),
     metrics: metrics.audit,
     onFault: (what, error) => logger.fault(`the audit met a fault (${what})`, error),
   }), audit => audit.close())
-  const telemetry = createTelemetry({ audit, metrics, logger })
-  const upstream = opened.add(createUpstreamClient({ telemetry }), client => client.close(REFUSE_GRACE_MS))
+  return createTelemetry({ audit, metrics, logger })
+}
+
+async function openVerifier (config: Config, options: BrokerOptions, identity: Identity, metrics: Metrics, logger: Logger, opened: Opened): Promise<TokenVerifier> {
   const jwks = opened.add(createJwksFetcher(), fetcher => fetcher.close())
   const verifier = createTokenVerifier({
     ...config.tokens, identity, demo: options.demo === true, fetchJwks: url => jwks.fetch(url), onLoad: event => metrics.keySetLoaded(event),
   })
   await verifier.warm().catch(error => logger.fault('the key set cannot be had yet; calls are refused until it can', error))
+  return verifier
+}
 
-  const background = createBackground()
-  const runs = createRuns(store)
-  const resolver = opened.add(
-    createResolver({ store, upstream, credentials, telemetry, definition: digest => catalog.definition(digest), now: () => new Date() }),
-    one => one.stop(),
-  )
-  const services: Services = {
-    verifier, identity, store, upstream, credentials, telemetry, resolver, runs,
-    catalog: () => catalog.current(),
-    definition: digest => catalog.definition(digest),
-    now: () => new Date(),
-    background: work => background.add(work),
-    draining: () => state.draining,
-  }
-  opened.add(poll(RUNS_POLL_MS, () => runs.refresh()), stop => stop())
-  opened.add(poll(CENSUS_POLL_MS, async () => metrics.attempts(await takeCensus(store, new Date()))), stop => stop())
-  resolver.start()
+interface Surfaces {
+  readonly agentsUrl: string
+  readonly operationsUrl: string
+  closeAgents (): Promise<void>
+}
 
-  const reload = (): Promise<Catalog> => reloadCatalog(config, credentials, catalog, { metrics, telemetry, logger })
-  const listener = await listenerOptions(config, () => state.draining, metrics, logger)
-  const agents = opened.add(buildAgents({ ...listener('agents', config.agents), api: agentsApi(services), markSource: address => identity.mark('source', address) }), app => app.close())
+async function openSurfaces (config: Config, core: Core, opened: Opened): Promise<Surfaces> {
+  const { services, metrics, logger } = core
+  const { identity, store, verifier } = services
+  const listener = await listenerOptions(config, services.draining, metrics, logger)
+  const agents = opened.add(buildAgents({
+    ...listener('agents', config.agents),
+    api: agentsApi(services),
+    markSource: address => identity.mark('source', address),
+  }), app => app.close())
   const agentsUrl = await listen(agents, config.agents, config)
   const operations = opened.add(buildOperations({
     ...listener('operations', config.operations),
@@ -114,29 +160,14 @@ async function openBroker (config: Config, options: BrokerOptions, opened: Opene
   }), app => app.close())
   const operationsUrl = await listen(operations, config.operations, config)
   opened.add(await serveControl(config.controlPath, controlHandlers({
-    store, runs, identity, telemetry,
+    ...services,
     reload: async () => {
-      const next = await reload()
-      return { digest: next.digest, actions: next.actions.size }
+      const { digest, actions } = await core.reload()
+      return { digest, actions: actions.size }
     },
     note: (message, fields) => logger.note('info', message, fields),
   }), error => logger.fault('a command of the control socket met a fault', error)), server => server.close())
-  logger.note('info', 'serving', { digest: catalog.current().digest, count: catalog.current().actions.size })
-
-  return {
-    agentsUrl,
-    operationsUrl,
-    controlPath: config.controlPath,
-    reload: async () => { await reload() },
-    async close () {
-      state.draining = true
-      // Who only waits for an outcome is let go at once; calls in flight are answered.
-      const [drained] = await Promise.all([background.drained(DRAIN_MS), agents.close()])
-      if (!drained) logger.note('warn', 'calls were still under way at the end of the drain; they will be looked up')
-      await opened.closeAll()
-      logger.flush()
-    },
-  }
+  return { agentsUrl, operationsUrl, closeAgents: () => agents.close() }
 }
 
 /** What was opened is let go in the opposite order. */

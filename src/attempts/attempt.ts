@@ -152,13 +152,17 @@ export const NO_EVIDENCE: Evidence = Object.freeze({ source: 'none', upstreamSta
 
 /** Closes an attempt of which it is proved that no byte left. */
 export function unsent (code: string, message: string, retryable: boolean): Settlement {
-  return { outcome: 'rejected', sent: false, code, message, retryable, retryAfterSeconds: null, result: null, truncated: false, withheld: null, evidence: NO_EVIDENCE }
+  return {
+    outcome: 'rejected', sent: false, code, message, retryable, retryAfterSeconds: null,
+    result: null, truncated: false, withheld: null, evidence: NO_EVIDENCE,
+  }
 }
 
 /** A settled attempt that lets the same key be used for a new one (DESIGN.md §7, Duplicates). */
 export function freesKey (record: AttemptRecord): boolean {
   const settlement = record.settlement
-  return settlement !== null && settlement.outcome === 'rejected' && (!settlement.sent || settlement.retryable || settlement.code === 'VERSION_CONFLICT')
+  return settlement !== null && settlement.outcome === 'rejected' &&
+    (!settlement.sent || settlement.retryable || settlement.code === 'VERSION_CONFLICT')
 }
 
 /** The upstream key's generation for the attempt after this one: kept where the upstream provably saw nothing under it. */
@@ -185,7 +189,8 @@ export function advance (record: AttemptRecord, event: AttemptEvent): Advance {
       if (record.state === 'unknown') return ALREADY
       if (record.state === 'prepared') return CONTRADICTED
       if (record.state !== 'dispatched') return REFUSED
-      return change(record, { state: 'unknown', missing: event.missing, reference: event.reference ?? record.reference }, 'unknownAtMs', LOOKUP_DELAYS_MS[0])
+      return change(record,
+        { state: 'unknown', missing: event.missing, reference: event.reference ?? record.reference }, 'unknownAtMs', LOOKUP_DELAYS_MS[0])
     case 'deadline': return deadline(record, event.nowMs)
     case 'lookup': return lookup(record, event.nowMs, event.finding)
     case 'cancel':
@@ -276,7 +281,8 @@ const CONTRADICTED: Advance = Object.freeze({ kind: 'refused', alarm: true })
 const ALREADY: Advance = Object.freeze({ kind: 'already' })
 
 function change (record: AttemptRecord, patch: Partial<AttemptRecord>, stamp: Stamp | null, dueAfterMs: number | null | undefined): Advance {
-  return { kind: 'changed', record: { ...record, ...patch, revision: record.revision + 1 }, stamp, dueAfterMs: dueAfterMs ?? null }
+  const next = { ...record, ...patch, revision: record.revision + 1 }
+  return { kind: 'changed', record: next, stamp, dueAfterMs: typeof dueAfterMs === 'number' ? Math.ceil(dueAfterMs) : null }
 }
 
 function settle (record: AttemptRecord, settlement: Settlement): Advance {

@@ -107,6 +107,8 @@ export function buildListener (plane: Plane, options: ListenerOptions, closing: 
   app.addHook('preClose', async () => {
     closing.abort()
     const timer = setTimeout(() => { app.server.closeAllConnections() }, options.closeGraceMs ?? CLOSE_GRACE_MS)
+    // A server that never listened never closes.
+    timer.unref()
     app.server.once('close', () => { clearTimeout(timer) })
   })
   return app

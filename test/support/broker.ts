@@ -125,7 +125,7 @@ export async function makeShopSite (options: { readonly env?: Environment, reado
 /** The broker in this process. */
 export async function startTestBroker (site: Site, env: Environment = {}): Promise<TestBroker> {
   const broker = await startBroker(readConfig({ ...site.env, ...env }))
-  return { ...clientOf(broker.agentsUrl, broker.operationsUrl), reload: () => broker.reload(), close: () => broker.close() }
+  return { ...clientOf(broker.agentsUrl, broker.operationsUrl), reload: async () => { await broker.reload() }, close: () => broker.close() }
 }
 
 /** `aval serve` in a process of its own, for tests that end it. */
