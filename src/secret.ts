@@ -4,7 +4,7 @@ import { inspect } from 'node:util'
 
 const REDACTED = '[secret]'
 
-/** Shorter values are refused at load: a scan for them would withhold honest answers (security.md §7). */
+/** Shorter values are refused at load: a scan for them would withhold honest answers. */
 export const SECRET_BYTES_MIN = 8
 
 export class Secret {

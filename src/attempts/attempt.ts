@@ -7,7 +7,7 @@
 //                      └─cancel / deadline / settle (never sent) ──────────────────►│
 //                                              unknown, pending ─escalate─► escalated ─resolve / late answer─►
 //
-// What must hold (reliability.md §3.1): settled is written once; a dispatched attempt is never dispatched again; only the token that prepared an
+// What must hold: settled is written once; a dispatched attempt is never dispatched again; only the token that prepared an
 // attempt may dispatch it or report its answer; nothing but proof that no byte left closes a dispatched attempt as unsent.
 import type { CallerView, Json, JsonObject, Outcome, Target } from '../catalog/catalog.ts'
 
@@ -158,7 +158,7 @@ export function unsent (code: string, message: string, retryable: boolean): Sett
   }
 }
 
-/** A settled attempt that lets the same key be used for a new one (DESIGN.md §7, Duplicates). */
+/** A settled attempt that lets the same key be used for a new one. */
 export function freesKey (record: AttemptRecord): boolean {
   const settlement = record.settlement
   return settlement !== null && settlement.outcome === 'rejected' &&
@@ -253,7 +253,7 @@ function lookup (record: AttemptRecord, nowMs: number, finding: Finding): Advanc
   }
 }
 
-/** The conditions of reliability.md §3.6 that are a matter of time; those of form are checked at load and by whoever read the answer. */
+/** The conditions under which "not found" proves absence, as far as they are a matter of time; those of form are checked at load and by whoever read the answer. */
 function absent (record: AttemptRecord, nowMs: number, finding: Extract<Finding, { kind: 'absent' }>, lookups: number, scheduledMs: number): Advance {
   const quietAtMs = (record.dispatchedAtMs ?? nowMs) + record.quiescenceMs
   const settledAtMs = record.firstAbsentAtMs === null ? null : record.firstAbsentAtMs + finding.settlesAfterMs

@@ -1,4 +1,4 @@
-// Names of attempts: HMACs under AVAL_KEY over canonical JSON arrays, never joined text (DESIGN.md §7 "Identity").
+// Names of attempts: HMACs under AVAL_KEY over canonical JSON arrays, never joined text.
 import { createHmac, createHash } from 'node:crypto'
 import canonicalize from 'canonicalize'
 import type { Json, JsonObject } from '../catalog/catalog.ts'

@@ -52,7 +52,7 @@ async function askUpstream (action: Action, lookup: Lookup, record: AttemptRecor
       quiesced: quietAfterMs === 0,
       quietAfterMs,
       withinRetention: ageMs < retentionMs,
-      // A repeat of these is harmless upstream, so the agent may call again (DESIGN.md §4.2 `retry`).
+      // A repeat of these is harmless upstream, so the agent may call again.
       retryable: action.retry === 'same_key' || action.retry === 'natural',
     }
   }
@@ -90,7 +90,7 @@ function viewOf (verdict: Verdict, action: Action, answered: Bindings): { readon
   }
 }
 
-/** A gateway's 404, an HTML page or an empty 200 is not an answer of the operation, and so proves nothing (reliability.md §3.6 condition 4). */
+/** A gateway's 404, an HTML page or an empty 200 is not an answer of the operation, and so proves nothing. */
 function isWellFormed (operation: Operation, answer: Answer): boolean {
   const declared = responseFor(operation, answer.status)
   if (declared === undefined) return false

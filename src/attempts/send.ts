@@ -12,7 +12,7 @@ export interface SendPorts {
 
 export async function sendOnce (ports: SendPorts, upstream: Upstream, tenant: string, request: WireRequest, credential: Credential, use: CredentialUse, options: SendOptions): Promise<Reply> {
   const reply = await ports.upstream.send(upstream, credential.apply(request), options)
-  // No storm of refused credentials: it rests, and calls meanwhile are answered without a send (DESIGN.md §6, 401).
+  // No storm of refused credentials: it rests, and calls meanwhile are answered without a send.
   if ('status' in reply && reply.status === 401) ports.credentials.refused(upstream, tenant, use)
   return reply
 }

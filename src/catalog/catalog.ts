@@ -222,7 +222,7 @@ export interface Action {
   readonly proposal: ProposalTemplate | null
   readonly request: RequestTemplate
   readonly idempotency: IdempotencyDeclaration | null
-  /** The sheet's rules, then the default table of DESIGN.md §6. Never throws. */
+  /** The sheet's rules, then the default table that README gives. Never throws. */
   judge (bindings: Bindings): Verdict
   readonly view: View | null
   /** null: a person decides (`lookup: none`), or an observation. */

@@ -132,7 +132,7 @@ function listOf (expression: Expression, bindings: Bindings): Json | undefined {
   return value
 }
 
-/** Whether absence can prove anything (reliability.md §3.6). */
+/** Whether absence can prove anything. */
 export function checkAbsence (
   compiled: CompiledLookup, request: CompiledRequest, natural: boolean, guarded: boolean, referenced: boolean, report: Reporter
 ): void {

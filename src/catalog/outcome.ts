@@ -1,4 +1,4 @@
-// What an answer means: the rules of the sheet, in order, then the default table of DESIGN.md §6. Nothing here invents an outcome: where evidence is
+// What an answer means: the rules of the sheet, in order, then the default table that README gives. Nothing here invents an outcome: where evidence is
 // missing it is `unknown`, and says what is missing.
 import { ERRORS, isErrorCode, type ErrorCode } from '../errors.ts'
 import type { Answer, Bindings, Json, Outcome, Verdict } from './catalog.ts'

@@ -46,7 +46,7 @@ export function brokerClient (url: string, accessToken: string): BrokerClient {
   }
 }
 
-/** An answer without the envelope proves nothing (DESIGN.md §5). */
+/** An answer without the envelope proves nothing. */
 function readEnvelope (text: string, status: number): Envelope {
   try {
     const value = JSON.parse(text) as Envelope | null

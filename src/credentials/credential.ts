@@ -18,6 +18,6 @@ export interface Credentials {
   obtain (upstream: Upstream, tenant: string, use: CredentialUse): Promise<Credential>
   /** The upstream answered 401: the credential rests for 30 s. */
   refused (upstream: Upstream, tenant: string, use: CredentialUse): void
-  /** Whether these bytes hold a live secret of this upstream and tenant in any of the encodings of security.md §7. */
+  /** Whether these bytes hold a live secret of this upstream and tenant in any of the encodings that scan.ts knows. */
   leaks (upstream: Upstream, tenant: string, bytes: Buffer | string): boolean
 }

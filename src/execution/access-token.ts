@@ -1,4 +1,4 @@
-// Verifies access tokens: RFC 9068 JWTs in an `Authorization: Bearer` header (security.md §6). Whatever is wrong, the agent hears the same
+// Verifies access tokens: RFC 9068 JWTs in an `Authorization: Bearer` header. Whatever is wrong, the agent hears the same
 // UNAUTHENTICATED; the reason is for the log alone.
 import { decodeProtectedHeader, errors, jwtVerify, type CryptoKey, type JWTHeaderParameters } from 'jose'
 import type { Identity } from '../attempts/identity.ts'

@@ -1,4 +1,4 @@
-// Envelopes: how an outcome, an attempt or a refusal is said to an agent. The status class carries the proof (DESIGN.md §5): non-2xx means that this
+// Envelopes: how an outcome, an attempt or a refusal is said to an agent. The status class carries the proof: non-2xx means that this
 // request dispatched nothing.
 import type { AttemptRecord } from '../attempts/attempt.ts'
 import type { Json, Verdict } from '../catalog/catalog.ts'

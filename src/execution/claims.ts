@@ -1,4 +1,4 @@
-// The claims of a verified access token → Caller (RFC 9068 §2.2 and DESIGN.md §4.4). That the issuer signed them does not make them well formed:
+// The claims of a verified access token → Caller (RFC 9068 §2.2). That the issuer signed them does not make them well formed:
 // they become arguments of expressions, names in the store and parts of file paths.
 import type { Identity } from '../attempts/identity.ts'
 import type { Json, JsonObject } from '../catalog/catalog.ts'
@@ -6,10 +6,10 @@ import { Refusal } from '../errors.ts'
 import type { Caller } from './call.ts'
 import { NotBelieved } from './key-set.ts'
 
-/** Roles of people. Whoever acts for an agent must not be able to decide or to operate (DESIGN.md §10.6). */
+/** Roles of people. Whoever acts for an agent must not be able to decide or to operate. */
 export const PERSON_ROLES: readonly string[] = Object.freeze(['approver', 'operator'])
 
-/** A tenant stands in paths of secret files (DESIGN.md §4.1). */
+/** A tenant stands in paths of secret files. */
 export const TENANT = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
 
 const DEFAULT_TENANT = 'default'

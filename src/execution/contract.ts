@@ -163,7 +163,7 @@ const ANSWERS: Readonly<Record<ErrorCode, (action: Action) => boolean>> = {
   RESULT_EXPIRED: write,
 }
 
-/** Upstream answers after which a repeat is harmless only where the upstream makes it so (DESIGN.md §4.2, `retry`). */
+/** Upstream answers after which a repeat is harmless only where the upstream makes it so. */
 const BY_RETRY: ReadonlySet<ErrorCode> = new Set(['NOT_APPLIED', 'UPSTREAM_RATE_LIMITED'])
 
 function tableErrors (action: Action): readonly ContractError[] {

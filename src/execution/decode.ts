@@ -4,7 +4,7 @@ import { Refusal } from '../errors.ts'
 import type { Arrival, Call, Caller } from './call.ts'
 
 const REASON_CHARACTERS_MAX = 2_000
-/** 1-255 visible ASCII characters (DESIGN.md §5). */
+/** 1-255 visible ASCII characters. */
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
 
 export async function decode (arrival: Arrival, caller: Caller): Promise<Call> {

@@ -1,5 +1,5 @@
 // Step 12: the one send. Before it the attempt is durably marked as dispatched and the intent stands on disk in the audit; whether a byte left is
-// decided by the client's sendHeaders channel alone (reliability.md §1).
+// decided by the client's sendHeaders channel alone.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SEND_WINDOW_MS, unsent, type AttemptRecord } from '../attempts/attempt.ts'
 import { sha256Hex } from '../attempts/identity.ts'

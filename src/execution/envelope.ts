@@ -1,4 +1,4 @@
-// The one envelope that every surface answers (DESIGN.md §5).
+// The one envelope that every surface answers.
 import type { Json, Outcome } from '../catalog/catalog.ts'
 
 export interface EnvelopeError {

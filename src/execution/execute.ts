@@ -1,4 +1,4 @@
-// The way of a call (DESIGN.md §3). Each line consumes what an earlier line returned; leaving one out does not compile. A refused call has touched
+// The way of a call. Each line consumes what an earlier line returned; leaving one out does not compile. A refused call has touched
 // nothing further down.
 import { admit } from './admit.ts'
 import { validateArguments } from './arguments.ts'

@@ -1,5 +1,5 @@
 // The keys that sign access tokens, as they stand now: a JWK Set from a file or from the issuer. It is kept for a bounded time, asked for again at a
-// bounded rate, and where it cannot be had nothing is believed (security.md §6).
+// bounded rate, and where it cannot be had nothing is believed.
 import { readFileSync, statSync } from 'node:fs'
 import { createLocalJWKSet, type CryptoKey, type JWK, type JWTHeaderParameters } from 'jose'
 

@@ -46,7 +46,7 @@ function judgeReply (sent: Sent): Judged {
 
 /**
  * 404, 409, 410 and 412 may be the echo of our own write, sent twice by something between us and the upstream: where the attempt has an id of its own
- * that can be looked up, that decides (reliability.md §3.3 row 22).
+ * that can be looked up, that decides.
  */
 async function lookFirst (judged: Judged, services: Services): Promise<Judged> {
   const { action } = judged.sent.reserved.facts.scoped.valid.capable

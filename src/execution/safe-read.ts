@@ -1,4 +1,4 @@
-// Sends that are safe to repeat are repeated: two more tries inside one time-out where nothing usable came back (DESIGN.md §4.2 "retry: safe").
+// Sends that are safe to repeat are repeated: two more tries inside one time-out where nothing usable came back.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readOnce, type ReadAsk, type SendPorts } from '../attempts/send.ts'
 import type { Reply } from '../upstream/wire.ts'

@@ -1,8 +1,10 @@
 #!lua
--- Makes one change of an attempt atomic: compare-and-set on the revision, of the same begin in the same format. Asked again with the same change id it
--- answers as it did. The times that it answers are the store's own, whatever the caller believed them to be.
--- KEYS: 1 attempt, 2 record key, 3 result, 4 due, 5 unresolved of all, 6 unresolved of (action, tenant), 7 places of (action, tenant), 8 equal writes,
--- 9… claims. ARGV: as the locals below; `stamp` names the time that is set, or is empty, `cleared` those that no longer hold; `due` is `keep`, empty for none, or a pause.
+-- Makes one change of an attempt atomic: compare-and-set on the revision, of the same begin in the same format. Asked again with the same change id
+-- it answers as it did. The times that it answers are the store's own, whatever the caller believed them to be.
+-- KEYS: 1 attempt, 2 record key, 3 result, 4 due, 5 unresolved of all, 6 unresolved of (action, tenant), 7 places of (action, tenant),
+-- 8 equal writes, 9… claims.
+-- ARGV: as the locals below. `stamp` names the time that is set, or is empty, `cleared` those that no longer hold; `due` is `keep`, empty for none,
+-- or a pause.
 local prefix, id, expected, change, revision = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local state, body, stamp, due = ARGV[6], ARGV[7], ARGV[8], ARGV[9]
 local result, result_ms, settled_ms, token, format, cleared = ARGV[10], ARGV[11], ARGV[12], ARGV[13], ARGV[14], ARGV[15]

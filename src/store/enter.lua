@@ -1,5 +1,6 @@
 #!lua
--- Spends one call of an observation. KEYS: run, places of (action, tenant). ARGV: call id, action, calls a run, places, deadline, how long the run is remembered.
+-- Spends one call of an observation. KEYS: run, places of (action, tenant).
+-- ARGV: call id, action, calls a run, places, deadline, how long the run is remembered.
 local id, action, calls_max, places_max, deadline_ms, run_ms = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5]), ARGV[6]
 local at = now()
 local until_ms = redis.call('ZSCORE', KEYS[2], id)

@@ -1,4 +1,4 @@
-// Whether a call repeats an attempt: the rule of DESIGN.md §7 "Duplicates" as one pure function that both drivers use.
+// Whether a call repeats an attempt: the rule of duplicates as one pure function that both drivers use.
 import { freesKey, nextGeneration, type AttemptRecord } from '../attempts/attempt.ts'
 import type { Recalled, RecordName } from './store.ts'
 

@@ -1,5 +1,5 @@
-// The connection to Redis. The options are measured (reliability.md §2.4): a command settles within its timeout and is sent at most once. One that was
-// rejected may have run all the same, so it is asked again here; every script answers a second asking as it answered the first.
+// The connection to Redis. Its options were measured: a command settles within its timeout and is sent at most once. One that was rejected may have
+// run all the same, so it is asked again here; every script answers a second asking as it answered the first.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Cluster, Redis, type ClusterOptions, type RedisOptions } from 'ioredis'
 import type { Script } from './redis-scripts.ts'
@@ -89,6 +89,8 @@ export async function connectRedis (address: RedisAddress, startMs: number): Pro
   return asConnection(client)
 }
 
+const TWICE = ', and what is forgotten could be sent twice'
+
 /** Refuses a Redis that forgets what it acknowledged: what it forgets would be sent twice. */
 async function requireDurable (client: Redis | Cluster): Promise<void> {
   const nodes = client instanceof Cluster ? client.nodes('master') : [client]
@@ -99,14 +101,14 @@ async function requireDurable (client: Redis | Cluster): Promise<void> {
     } catch (error) {
       const message = messageOf(error)
       if (!message.startsWith('NOPERM')) throw new StateUnavailable(`Redis cannot be asked for its settings: ${message}`, { cause: error })
-      throw new StateRefused('Redis does not let this user read INFO, so it cannot be seen whether it keeps what it acknowledges: grant +info, or say ?volatile=yes')
+      throw new StateRefused('Redis does not let this user read INFO, which says whether it keeps what it acknowledges: grant +info, or say ?volatile=yes')
     }
     if (!/^aof_enabled:1\r?$/m.test(info)) {
-      throw new StateRefused('Redis runs without its append-only file, so a restart forgets attempts and they could be sent twice: set appendonly yes, or say ?volatile=yes')
+      throw new StateRefused(`Redis runs without its append-only file, so a restart forgets attempts${TWICE}: set appendonly yes, or say ?volatile=yes`)
     }
     const policy = /^maxmemory_policy:(.*?)\r?$/m.exec(info)?.[1] ?? 'unknown'
     if (policy !== 'noeviction') {
-      throw new StateRefused(`Redis may evict attempts (maxmemory-policy ${policy}), and they could be sent twice: set noeviction, or say ?volatile=yes`)
+      throw new StateRefused(`Redis may evict attempts (maxmemory-policy ${policy})${TWICE}: set noeviction, or say ?volatile=yes`)
     }
   }
 }

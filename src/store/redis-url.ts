@@ -21,7 +21,8 @@ const FORM = /^redis(s?)(?:\+(sentinel|cluster))?:\/\/(?:([^@/?#]*)@)?([^@/?#]+)
 export function parseRedisUrl (url: string): RedisAddress {
   const match = FORM.exec(url)
   if (match === null) {
-    throw refused('it must be redis://[user:password@]host[:port][/db], rediss://…, redis+sentinel://host:port,…/master-name[/db] or redis+cluster://host:port,…; write @ / ? # in a password percent-encoded')
+    throw refused('it must be redis://[user:password@]host[:port][/db], rediss://…, redis+sentinel://host:port,…/master-name[/db] ' +
+      'or redis+cluster://host:port,…; write @ / ? # in a password percent-encoded')
   }
   const [, secure, variant, user, hosts, path, query] = match
   const topology = (variant ?? 'single') as RedisAddress['topology']
@@ -41,7 +42,7 @@ function parsePath (topology: RedisAddress['topology'], path: string): { master:
   const parts = path.split('/').filter(part => part !== '').map(decode)
   if (topology === 'sentinel') {
     const [master, db, ...more] = parts
-    if (master === undefined || more.length > 0) throw refused('redis+sentinel:// needs the name of the master after the hosts: /master-name or /master-name/db')
+    if (master === undefined || more.length > 0) throw refused('redis+sentinel:// needs the name of the master after the hosts: /name or /name/db')
     return { master, db: parseDb(db) }
   }
   if (parts.length > 1) throw refused('after the host comes the number of the database, if any')

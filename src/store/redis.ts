@@ -1,7 +1,9 @@
 // The store on Redis: any number of replicas. The reducer runs here; a script makes what it decided atomic by compare-and-set on the revision, and
 // each verb is one script and one round trip as long as nobody else changed the same attempt meanwhile.
 import { randomUUID } from 'node:crypto'
-import { advance as reduce, PREPARE_LEASE_MS, RECORD_FORMAT, type Advance, type AttemptEvent, type AttemptRecord, type Stamp } from '../attempts/attempt.ts'
+import {
+  advance as reduce, PREPARE_LEASE_MS, RECORD_FORMAT, type Advance, type AttemptEvent, type AttemptRecord, type Stamp,
+} from '../attempts/attempt.ts'
 import { tagOfAttempt } from '../attempts/identity.ts'
 import { begunAt, nameOf, pack, placeMs, requirePrepared } from './codec.ts'
 import { connectRedis, type RedisConnection } from './redis-connection.ts'
@@ -10,7 +12,10 @@ import { attemptOf, list, number, recalledOf, stampsOf, text } from './redis-rep
 import { SCRIPTS } from './redis-scripts.ts'
 import { parseRedisUrl } from './redis-url.ts'
 import { RETENTION, RUN_LIST_MAX, STOPPED_LISTED_MS, type Retention } from './retention.ts'
-import { StateUnavailable, type Advanced, type Begun, type BeginLimits, type Due, type Place, type Recalled, type RecordName, type Store } from './store.ts'
+import {
+  StateUnavailable, type Advanced, type After, type Begun, type BeginLimits, type Due, type Entered, type Place, type PlaceLimits, type Recalled,
+  type RecordName, type Store,
+} from './store.ts'
 
 export interface RedisStoreOptions {
   readonly retention?: Retention
@@ -45,7 +50,7 @@ export async function openRedis (url: string, options: RedisStoreOptions = {}): 
     unresolved: limit => unresolved(context, limit),
     stopRun: (tag, runKey) => stopRun(context, tag, runKey),
     stoppedRuns: async () => list(await redis.run(SCRIPTS.stoppedRuns, [STOPPED_RUNS], [STOPPED_LISTED_MS])).map(text),
-    countRefusal: async (tag, runKey, action) => number(await redis.run(SCRIPTS.countRefusal, [keysOf(tag).run(runKey)], [action, context.retention.runMs])),
+    countRefusal: (tag, runKey, action) => countRefusal(context, tag, runKey, action),
     enter: (place, limits, deadlineMs) => enter(context, place, limits, deadlineMs),
     leave: async place => { await redis.command('ZREM', keysOf(place.tag).places(place.action, place.tenant), place.callId) },
     bindKey: async keyId => text(await redis.run(SCRIPTS.bindKey, [KEY_ID], [keyId])) === keyId,
@@ -62,7 +67,7 @@ async function recall (context: Context, name: RecordName): Promise<Recalled> {
   return recalledOf(name, list(reply))
 }
 
-async function begin (context: Context, record: AttemptRecord, after: { readonly id: string, readonly revision: number } | null, limits: BeginLimits): Promise<Begun> {
+async function begin (context: Context, record: AttemptRecord, after: After | null, limits: BeginLimits): Promise<Begun> {
   requirePrepared(record)
   const name = nameOf(record)
   const keys = keysOf(record.tag)
@@ -196,10 +201,14 @@ async function stopRun (context: Context, tag: string, runKey: string): Promise<
   await context.redis.run(SCRIPTS.listStopped, [STOPPED_RUNS], [runKey, STOPPED_LISTED_MS])
 }
 
-async function enter (context: Context, place: Place, limits: Pick<BeginLimits, 'callsPerRun' | 'concurrencyPerTenant'>, deadlineMs: number): Promise<'entered' | 'run_stopped' | 'budget_exhausted' | 'rate_limited'> {
+async function countRefusal (context: Context, tag: string, runKey: string, action: string): Promise<number> {
+  return number(await context.redis.run(SCRIPTS.countRefusal, [keysOf(tag).run(runKey)], [action, context.retention.runMs]))
+}
+
+async function enter (context: Context, place: Place, limits: PlaceLimits, deadlineMs: number): Promise<Entered> {
   const keys = keysOf(place.tag)
   const reply = await context.redis.run(SCRIPTS.enter, [keys.run(place.runKey), keys.places(place.action, place.tenant)], [
     place.callId, place.action, limits.callsPerRun ?? '', limits.concurrencyPerTenant ?? '', deadlineMs, context.retention.runMs,
   ])
-  return text(reply) as 'entered' | 'run_stopped' | 'budget_exhausted' | 'rate_limited'
+  return text(reply) as Entered
 }

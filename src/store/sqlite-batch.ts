@@ -20,11 +20,8 @@ export interface Batch {
   close (): void
 }
 
-export function createBatch (db: DatabaseSync): Batch {
-  let queue: Job[] = []
-  let scheduled: NodeJS.Immediate | null = null
-  let closed = false
-  const control = {
+function prepareControl (db: DatabaseSync) {
+  return {
     begin: db.prepare('BEGIN IMMEDIATE'),
     commit: db.prepare('COMMIT'),
     rollback: db.prepare('ROLLBACK'),
@@ -32,21 +29,29 @@ export function createBatch (db: DatabaseSync): Batch {
     release: db.prepare('RELEASE job'),
     undo: db.prepare('ROLLBACK TO job'),
   }
+}
 
-  function runJob (job: Job): Result {
-    control.savepoint.run()
-    try {
-      const value = job.run()
-      control.release.run()
-      return { job, ok: true, value }
-    } catch (error) {
-      // Some faults of the disk end the whole transaction; then there is nothing to undo, and everything of this turn has failed.
-      if (!db.isTransaction) throw error
-      control.undo.run()
-      control.release.run()
-      return { job, ok: false, error: unavailable(error) }
-    }
+/** @throws whatever ended the whole transaction */
+function runJob (db: DatabaseSync, control: ReturnType<typeof prepareControl>, job: Job): Result {
+  control.savepoint.run()
+  try {
+    const value = job.run()
+    control.release.run()
+    return { job, ok: true, value }
+  } catch (error) {
+    // Some faults of the disk end the whole transaction; then there is nothing to undo, and everything of this turn has failed.
+    if (!db.isTransaction) throw error
+    control.undo.run()
+    control.release.run()
+    return { job, ok: false, error: unavailable(error) }
   }
+}
+
+export function createBatch (db: DatabaseSync): Batch {
+  let queue: Job[] = []
+  let scheduled: NodeJS.Immediate | null = null
+  let closed = false
+  const control = prepareControl(db)
 
   function flush (): void {
     scheduled = null
@@ -55,7 +60,7 @@ export function createBatch (db: DatabaseSync): Batch {
     if (jobs.length === 0) return
     try {
       control.begin.run()
-      const results = jobs.map(runJob)
+      const results = jobs.map(job => runJob(db, control, job))
       control.commit.run()
       for (const result of results) {
         if (result.ok) result.job.resolve(result.value as never)

@@ -1,4 +1,4 @@
-// The file of the embedded store: made private, locked for this process alone, checked to be as durable as it must be (reliability.md §2.7).
+// The file of the embedded store: made private, locked for this process alone, checked to be as durable as it must be.
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, realpathSync, statfsSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -15,14 +15,17 @@ const SQLITE_NOTADB = 26
 /** File systems of other machines, where a lock on a file is a promise that nobody keeps: NFS, SMB, CIFS, SMB2, Ceph, AFS. */
 const NETWORK_FILE_SYSTEMS: ReadonlySet<number> = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x00c36400, 0x5346414f])
 
-/** Paths open in this process. Closing any descriptor of a file gives up this process's locks on it (POSIX), so a second opening must not even touch it. */
+/**
+ * Paths open in this process. Closing any descriptor of a file gives up all locks of this process on it (POSIX), so a second opening must not even
+ * touch it.
+ */
 const openHere = new Set<string>()
 
 const SCHEMA = `
   CREATE TABLE attempts (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
-    id TEXT NOT NULL UNIQUE, tag TEXT NOT NULL, tenant TEXT NOT NULL, action TEXT NOT NULL, record_key TEXT NOT NULL, run_key TEXT NOT NULL, n INTEGER NOT NULL,
-    target TEXT, serialize TEXT, equal TEXT NOT NULL,
+    id TEXT NOT NULL UNIQUE, tag TEXT NOT NULL, tenant TEXT NOT NULL, action TEXT NOT NULL,
+    record_key TEXT NOT NULL, run_key TEXT NOT NULL, n INTEGER NOT NULL, target TEXT, serialize TEXT, equal TEXT NOT NULL,
     format INTEGER NOT NULL, revision INTEGER NOT NULL, state TEXT NOT NULL, token TEXT NOT NULL, body TEXT NOT NULL,
     prepared_at INTEGER NOT NULL, dispatched_at INTEGER, unknown_at INTEGER, first_absent_at INTEGER, settled_at INTEGER, due_at INTEGER,
     next_at INTEGER, result TEXT, result_until INTEGER, expires_at INTEGER
@@ -84,7 +87,9 @@ function prepareFile (path: string): string {
   try {
     makeFolder(dirname(path))
     const folder = realpathSync(dirname(path))
-    if (NETWORK_FILE_SYSTEMS.has(statfsSync(folder).type)) throw new StateRefused(`${path} lies on a network file system, whose locks cannot be trusted; use Redis there`)
+    if (NETWORK_FILE_SYSTEMS.has(statfsSync(folder).type)) {
+      throw new StateRefused(`${path} lies on a network file system, whose locks cannot be trusted; use Redis there`)
+    }
     const real = join(folder, basename(path))
     if (!existsSync(real)) return real
     if (!statSync(real).isFile()) throw new StateRefused(`${path} is not a file`)
@@ -137,12 +142,15 @@ const pragma = (db: DatabaseSync, name: string): unknown => Object.values(db.pre
 
 function requirePragma (db: DatabaseSync, path: string, name: string, wanted: string | number): void {
   const found = pragma(db, name)
-  if (found !== wanted) throw new StateRefused(`${path}: SQLite gives ${name}=${String(found)} where ${String(wanted)} is needed; what it commits there would not be durable`)
+  if (found === wanted) return
+  throw new StateRefused(`${path}: SQLite gives ${name}=${String(found)} where ${wanted} is needed; what it commits there would not be durable`)
 }
 
 function explained (error: unknown, path: string): unknown {
   if (!isSqliteError(error)) return error
-  if ((error.errcode & 0xff) === SQLITE_BUSY) return new StateRefused(`${path} is in use by another process: the embedded store serves one process; use Redis for more`, { cause: error })
+  if ((error.errcode & 0xff) === SQLITE_BUSY) {
+    return new StateRefused(`${path} is in use by another process: the embedded store serves one process; use Redis for more`, { cause: error })
+  }
   if ((error.errcode & 0xff) === SQLITE_NOTADB) return new StateRefused(`${path} is not a database`, { cause: error })
   return unavailable(error)
 }

@@ -1,7 +1,7 @@
 // Every statement of the embedded store, prepared once. What a row decides by is in its columns; see codec.ts for the rest.
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import type { AttemptRecord, AttemptState } from '../attempts/attempt.ts'
-import { unpack } from './codec.ts'
+import { unpack, type Packed } from './codec.ts'
 
 export interface AttemptRow {
   readonly id: string
@@ -38,7 +38,8 @@ export function recordOf (row: AttemptRow, nowMs: number): AttemptRecord {
   }, kept ? row.result : null)
 }
 
-const COLUMNS = 'id, format, revision, state, token, body, result, result_until, prepared_at, dispatched_at, unknown_at, first_absent_at, settled_at, due_at'
+const COLUMNS = 'id, format, revision, state, token, body, result, result_until, ' +
+  'prepared_at, dispatched_at, unknown_at, first_absent_at, settled_at, due_at'
 const LIVE = '(expires_at IS NULL OR expires_at > $now)'
 const UNRESOLVED = "state IN ('unknown', 'pending', 'escalated')"
 
@@ -75,7 +76,8 @@ function attemptReads (db: DatabaseSync) {
   return {
     byId: (id: string, nowMs: number) => byId.one({ id, now: nowMs }) as AttemptRow | undefined,
     latest: (recordKey: string, nowMs: number) => latest.one({ key: recordKey, now: nowMs }) as AttemptRow | undefined,
-    ofRun: (tag: string, runKey: string, nowMs: number, limit: number) => ofRun.all({ tag, run: runKey, now: nowMs, limit }) as unknown as AttemptRow[],
+    ofRun: (tag: string, runKey: string, nowMs: number, limit: number) =>
+      ofRun.all({ tag, run: runKey, now: nowMs, limit }) as unknown as AttemptRow[],
     unresolved: (limit: number) => unresolved.all({ limit }) as unknown as AttemptRow[],
     countUnresolved: (tenant: string, action: string) => Number(countUnresolved.one({ tenant, action })!['count']),
     claimIsHeld: (id: string, target: string | null, serialize: string | null, guarded: boolean) =>
@@ -87,14 +89,16 @@ function attemptReads (db: DatabaseSync) {
 
 function attemptWrites (db: DatabaseSync) {
   const forget = prepare(db, 'DELETE FROM attempts WHERE id = $id')
-  const insert = prepare(db, `INSERT INTO attempts (id, tag, tenant, action, record_key, run_key, n, target, serialize, equal, format, revision, state, token, body,
-    prepared_at, due_at, next_at) VALUES ($id, $tag, $tenant, $action, $key, $run, $n, $target, $serialize, $equal, $format, $revision, $state, $token, $body,
-    $prepared, $due, $due)`)
+  const insert = prepare(db, `INSERT INTO attempts
+    (id, tag, tenant, action, record_key, run_key, n, target, serialize, equal, format, revision, state, token, body, prepared_at, due_at, next_at)
+    VALUES ($id, $tag, $tenant, $action, $key, $run, $n, $target, $serialize, $equal, $format, $revision, $state, $token, $body, $prepared, $due, $due)`)
   const update = prepare(db, `UPDATE attempts SET revision = $revision, state = $state, body = $body, result = $result, result_until = $resultUntil,
-    dispatched_at = $dispatched, unknown_at = $unknown, first_absent_at = $absent, settled_at = $settled, due_at = $due, next_at = iif($keep, next_at, $due), expires_at = $expires WHERE id = $id`)
+    dispatched_at = $dispatched, unknown_at = $unknown, first_absent_at = $absent, settled_at = $settled,
+    due_at = $due, next_at = iif($keep, next_at, $due), expires_at = $expires WHERE id = $id`)
   const hide = prepare(db, 'UPDATE attempts SET next_at = $until WHERE id = $id')
-  const orphan = prepare(db, `UPDATE attempts SET next_at = min(due_at, $now), due_at = min(due_at, $now) WHERE next_at IS NOT NULL AND state IN ('prepared', 'dispatched')`)
-  const unhide = prepare(db, 'UPDATE attempts SET next_at = due_at WHERE next_at IS NOT NULL AND next_at > due_at')
+  const orphan = prepare(db, `UPDATE attempts SET due_at = min(due_at, $now), next_at = min(due_at, $now)
+    WHERE next_at IS NOT NULL AND format <= $format AND state IN ('prepared', 'dispatched')`)
+  const unhide = prepare(db, 'UPDATE attempts SET next_at = due_at WHERE next_at > due_at')
   return {
     insert (record: AttemptRecord, body: string): void {
       // Only one that has expired and was not cleaned away yet can be there.
@@ -102,19 +106,21 @@ function attemptWrites (db: DatabaseSync) {
       insert.run({
         id: record.id, tag: record.tag, tenant: record.owner.tenant, action: record.action, key: record.recordKey, run: record.runKey, n: record.n,
         target: record.claims.target, serialize: record.claims.serialize, equal: record.claims.equal,
-        format: record.format, revision: record.revision, state: record.state, token: record.token, body, prepared: record.preparedAtMs, due: record.dueAtMs,
+        format: record.format, revision: record.revision, state: record.state, token: record.token, body,
+        prepared: record.preparedAtMs, due: record.dueAtMs,
       })
     },
-    update (record: AttemptRecord, body: string, result: string | null, resultUntilMs: number | null, expiresAtMs: number | null, keepNext: boolean): void {
+    update (record: AttemptRecord, packed: Packed, ends: { readonly resultUntilMs: number | null, readonly expiresAtMs: number | null }, keepNext: boolean): void {
       update.run({
-        id: record.id, revision: record.revision, state: record.state, body, result, resultUntil: resultUntilMs, dispatched: record.dispatchedAtMs,
-        unknown: record.unknownAtMs, absent: record.firstAbsentAtMs, settled: record.settledAtMs, due: record.dueAtMs, expires: expiresAtMs, keep: keepNext ? 1 : 0,
+        id: record.id, revision: record.revision, state: record.state, body: packed.body, result: packed.result,
+        dispatched: record.dispatchedAtMs, unknown: record.unknownAtMs, absent: record.firstAbsentAtMs, settled: record.settledAtMs,
+        due: record.dueAtMs, keep: keepNext ? 1 : 0, resultUntil: ends.resultUntilMs, expires: ends.expiresAtMs,
       })
     },
     hide (id: string, untilMs: number): void { hide.run({ id, until: untilMs }) },
     /** Whoever had sends or look-ups under way here is dead. */
-    orphan (nowMs: number): void {
-      orphan.run({ now: nowMs })
+    orphan (nowMs: number, format: number): void {
+      orphan.run({ now: nowMs, format })
       unhide.run({})
     },
   }
@@ -126,7 +132,8 @@ function runQueries (db: DatabaseSync) {
     ON CONFLICT DO UPDATE SET value = excluded.value, kept_until = excluded.kept_until`)
   const count = prepare(db, `INSERT INTO run_facts (tag, run_key, name, value, kept_until) VALUES ($tag, $run, $name, 1, $until)
     ON CONFLICT DO UPDATE SET value = CASE WHEN kept_until > $now THEN value + 1 ELSE 1 END, kept_until = excluded.kept_until RETURNING value`)
-  const listStopped = prepare(db, 'INSERT INTO stopped_runs (run_key, stopped_at) VALUES ($run, $now) ON CONFLICT DO UPDATE SET stopped_at = excluded.stopped_at')
+  const listStopped = prepare(db, `INSERT INTO stopped_runs (run_key, stopped_at) VALUES ($run, $now)
+    ON CONFLICT DO UPDATE SET stopped_at = excluded.stopped_at`)
   const stopped = prepare(db, 'SELECT run_key FROM stopped_runs WHERE stopped_at > $since')
   return {
     runFacts: (tag: string, runKey: string, nowMs: number) =>
@@ -144,7 +151,8 @@ function runQueries (db: DatabaseSync) {
 function placeQueries (db: DatabaseSync) {
   const count = prepare(db, 'SELECT count(*) AS count FROM places WHERE tenant = $tenant AND action = $action AND until > $now')
   const has = prepare(db, 'SELECT 1 FROM places WHERE tenant = $tenant AND action = $action AND id = $id AND until > $now')
-  const put = prepare(db, 'INSERT INTO places (tenant, action, id, until) VALUES ($tenant, $action, $id, $until) ON CONFLICT DO UPDATE SET until = excluded.until')
+  const put = prepare(db, `INSERT INTO places (tenant, action, id, until) VALUES ($tenant, $action, $id, $until)
+    ON CONFLICT DO UPDATE SET until = excluded.until`)
   const leave = prepare(db, 'DELETE FROM places WHERE tenant = $tenant AND action = $action AND id = $id')
   return {
     countPlaces: (tenant: string, action: string, nowMs: number) => Number(count.one({ tenant, action, now: nowMs })!['count']),
@@ -161,8 +169,10 @@ function houseKeeping (db: DatabaseSync) {
     coalesce((SELECT prepared_at FROM attempts ORDER BY seq DESC LIMIT 1), 0)) AS latest`)
   const bites = [
     prepare(db, 'DELETE FROM attempts WHERE seq IN (SELECT seq FROM attempts WHERE expires_at <= $now LIMIT $rows)'),
-    prepare(db, 'UPDATE attempts SET result = NULL, result_until = NULL WHERE seq IN (SELECT seq FROM attempts WHERE result_until <= $now LIMIT $rows)'),
-    prepare(db, 'DELETE FROM run_facts WHERE (tag, run_key, name) IN (SELECT tag, run_key, name FROM run_facts WHERE kept_until <= $now LIMIT $rows)'),
+    prepare(db, `UPDATE attempts SET result = NULL, result_until = NULL
+      WHERE seq IN (SELECT seq FROM attempts WHERE result_until <= $now LIMIT $rows)`),
+    prepare(db, `DELETE FROM run_facts
+      WHERE (tag, run_key, name) IN (SELECT tag, run_key, name FROM run_facts WHERE kept_until <= $now LIMIT $rows)`),
     prepare(db, 'DELETE FROM places WHERE (tenant, action, id) IN (SELECT tenant, action, id FROM places WHERE until <= $now LIMIT $rows)'),
   ]
   const unlist = prepare(db, 'DELETE FROM stopped_runs WHERE stopped_at <= $since')

@@ -7,7 +7,7 @@ import { createBatch } from './sqlite-batch.ts'
 import { openSqliteFile } from './sqlite-file.ts'
 import { createSqliteQueries, recordOf, type AttemptRow, type SqliteQueries } from './sqlite-queries.ts'
 import { createStoreClock } from './store-clock.ts'
-import type { Advanced, Begun, BeginLimits, Due, Place, Recalled, RecordName, Store } from './store.ts'
+import type { Advanced, After, Begun, BeginLimits, Due, Entered, Place, PlaceLimits, Recalled, RecordName, Store } from './store.ts'
 
 export interface SqliteOptions {
   readonly retention?: Retention
@@ -34,9 +34,9 @@ export function openSqlite (path: string, options: SqliteOptions = {}): Store {
   const nowMs = createStoreClock(sql.latestTimeMs(), options.wallMs)
   const context: Context = { sql, nowMs, retention: options.retention ?? RETENTION }
   const batch = createBatch(file.db)
-  // The lock of the file says that the process before this one is dead: its leases are void. What it had prepared will never be sent, and of what it had
-  // dispatched no answer will come; how long that must be quiet before absence proves anything still counts from the dispatch.
-  void batch.write(() => { sql.orphan(nowMs()) }).catch(() => undefined)
+  // The lock of the file says that the process before this one is dead: its leases are void. What it had prepared will never be sent, and of what it
+  // had dispatched no answer will come; how long that must be quiet before absence proves anything still counts from the dispatch.
+  void batch.write(() => { sql.orphan(nowMs(), RECORD_FORMAT) }).catch(() => undefined)
   const cleaning = cleanNowAndThen(() => batch.write(() => clean(context)), options.cleanEveryMs ?? CLEAN_EVERY_MS)
   let closed = false
   return {
@@ -45,7 +45,8 @@ export function openSqlite (path: string, options: SqliteOptions = {}): Store {
     advance: (held, event) => batch.write(() => advance(context, held.id, event)),
     find: id => batch.read(() => found(sql.byId(id, nowMs()), nowMs())),
     claimDue: (limit, leaseMs) => batch.write(() => claimDue(context, limit, leaseMs)),
-    ofRun: (tag, runKey, limit) => batch.read(() => sql.ofRun(tag, runKey, nowMs(), Math.min(limit, RUN_LIST_MAX)).map(row => recordOf(row, nowMs()))),
+    ofRun: (tag, runKey, limit) =>
+      batch.read(() => sql.ofRun(tag, runKey, nowMs(), Math.min(limit, RUN_LIST_MAX)).map(row => recordOf(row, nowMs()))),
     unresolved: limit => batch.read(() => sql.unresolved(limit).map(row => recordOf(row, nowMs()))),
     stopRun: (tag, runKey) => batch.write(() => stopRun(context, tag, runKey)),
     stoppedRuns: () => batch.read(() => sql.stoppedRuns(nowMs() - STOPPED_LISTED_MS)),
@@ -76,7 +77,7 @@ function recall (context: Context, name: RecordName, nowMs: number): Recalled {
   }
 }
 
-function begin (context: Context, record: AttemptRecord, after: { readonly id: string, readonly revision: number } | null, limits: BeginLimits): Begun {
+function begin (context: Context, record: AttemptRecord, after: After | null, limits: BeginLimits): Begun {
   requirePrepared(record)
   const { sql, retention } = context
   const nowMs = context.nowMs()
@@ -114,9 +115,9 @@ function advance (context: Context, id: string, event: AttemptEvent): Advanced {
   if (reduced.kind === 'refused') return { kind: 'refused', record, alarm: reduced.alarm }
   const next = stamped(reduced, nowMs)
   const settled = next.state === 'settled'
-  const { body, result } = pack(next)
-  sql.update(next, body, result, result === null ? null : nowMs + retention.resultMs, settled ? nowMs + retention.settledMs : null,
-    reduced.dueAfterMs === 'keep')
+  const packed = pack(next)
+  const resultUntilMs = packed.result === null ? null : nowMs + retention.resultMs
+  sql.update(next, packed, { resultUntilMs, expiresAtMs: settled ? nowMs + retention.settledMs : null }, reduced.dueAfterMs === 'keep')
   if (settled) sql.leave(record.owner.tenant, record.action, id)
   return { kind: 'changed', record: next }
 }
@@ -136,7 +137,7 @@ function stopRun (context: Context, tag: string, runKey: string): void {
   context.sql.listStopped(runKey, nowMs)
 }
 
-function enter (context: Context, place: Place, limits: Pick<BeginLimits, 'callsPerRun' | 'concurrencyPerTenant'>, deadlineMs: number): 'entered' | 'run_stopped' | 'budget_exhausted' | 'rate_limited' {
+function enter (context: Context, place: Place, limits: PlaceLimits, deadlineMs: number): Entered {
   const { sql } = context
   const nowMs = context.nowMs()
   if (sql.hasPlace(place.tenant, place.action, place.callId, nowMs)) return 'entered'
@@ -148,7 +149,9 @@ function enter (context: Context, place: Place, limits: Pick<BeginLimits, 'calls
   return 'entered'
 }
 
-function takePlace (context: Context, of: { readonly tenant: string, readonly action: string }, id: string, limit: number | null, nowMs: number, untilMs: number): boolean {
+function takePlace (
+  context: Context, of: Pick<Place, 'tenant' | 'action'>, id: string, limit: number | null, nowMs: number, untilMs: number,
+): boolean {
   if (limit !== null && context.sql.countPlaces(of.tenant, of.action, nowMs) >= limit) return false
   context.sql.setPlace(of.tenant, of.action, id, untilMs)
   return true

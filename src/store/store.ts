@@ -2,8 +2,8 @@
 // the attempt's token or id, so that a caller whose reply was lost asks again with the same words. A driver that cannot reach its state throws
 // `StateUnavailable` and has then possibly done what was asked.
 //
-// Everything that one call changes (its record key, its attempt, its target, its run, its tenant's sets) shares one hash tag, derived from the tenant,
-// and changes in one atomic step.
+// Everything that one call changes (its record key, its attempt, its target, its run, its tenant's sets) shares one hash tag, derived from the
+// tenant, and changes in one atomic step.
 import type { AttemptEvent, AttemptRecord } from '../attempts/attempt.ts'
 
 /** The state cannot be read or written now. */
@@ -30,11 +30,17 @@ export interface RecordName {
   readonly action: string
 }
 
+/** The attempt that a new one follows, as it was when the key was recalled: the guard of `begin`. */
+export interface After {
+  readonly id: string
+  readonly revision: number
+}
+
 /** What is known about a record key, and about the budgets that a new attempt would spend. */
 export interface Recalled {
   readonly finding:
     /** The next attempt of this key would be number `n` under upstream key generation `g`. */
-    | { readonly kind: 'free', readonly n: number, readonly g: number, /** Revision guard for `begin`. */ readonly after: { readonly id: string, readonly revision: number } | null }
+    | { readonly kind: 'free', readonly n: number, readonly g: number, readonly after: After | null }
     | { readonly kind: 'duplicate', readonly record: AttemptRecord }
     /** Prepared and not yet dispatched. */
     | { readonly kind: 'in_progress', readonly record: AttemptRecord }
@@ -51,6 +57,10 @@ export interface BeginLimits {
   readonly concurrencyPerTenant: number | null
   readonly unresolvedMax: number
 }
+
+export type PlaceLimits = Pick<BeginLimits, 'callsPerRun' | 'concurrencyPerTenant'>
+
+export type Entered = 'entered' | 'run_stopped' | 'budget_exhausted' | 'rate_limited'
 
 /** One observation under way. */
 export interface Place {
@@ -83,15 +93,16 @@ export interface Store {
   recall (name: RecordName): Promise<Recalled>
 
   /**
-   * Makes the attempt, its claims and its spending durable, all or nothing. `record` is prepared, `after` is what `recall` said (null: the key was never used);
-   * where the key has changed since, nothing is done. Refuses in this order: run stopped, key taken, calls per run, unresolved, target or
+   * Makes the attempt, its claims and its spending durable, all or nothing. `record` is prepared, `after` is what `recall` said (null: the key was
+   * never used); where the key has changed since, nothing is done. Refuses in this order: run stopped, key taken, calls per run, unresolved, target or
    * serialize key held by another unsettled attempt (an escalated holder does not block a guarded record), an equal write unknown, concurrency.
    * Asking again with the same token answers `begun`.
    */
-  begin (record: AttemptRecord, after: { readonly id: string, readonly revision: number } | null, limits: BeginLimits): Promise<Begun>
+  begin (record: AttemptRecord, after: After | null, limits: BeginLimits): Promise<Begun>
 
   /**
-   * Applies one event of the reducer by compare-and-set on the revision; `held` is the record as the caller last saw it, and is read anew where it is stale.
+   * Applies one event of the reducer by compare-and-set on the revision; `held` is the record as the caller last saw it, and is read anew where it
+   * is stale.
    * A settled attempt gives back its claims in the same step; an unresolved one enters the index that `unresolved` lists.
    */
   advance (held: AttemptRecord, event: AttemptEvent): Promise<Advanced>
@@ -120,7 +131,7 @@ export interface Store {
    * Spends one call of an observation against the declared limits; `leave` gives the place back. Places end by themselves after `deadlineMs`.
    * Asking again with the same call id, before it left, answers `entered` and spends nothing.
    */
-  enter (place: Place, limits: Pick<BeginLimits, 'callsPerRun' | 'concurrencyPerTenant'>, deadlineMs: number): Promise<'entered' | 'run_stopped' | 'budget_exhausted' | 'rate_limited'>
+  enter (place: Place, limits: PlaceLimits, deadlineMs: number): Promise<Entered>
   leave (place: Place): Promise<void>
 
   /** Binds the state to the key that made its names: false where it was made under another. */

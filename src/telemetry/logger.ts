@@ -1,5 +1,5 @@
 // The log: one JSON object a line, made of typed events and of fields that are named here. No function takes a request, headers, a body or an error's
-// cause, so none can be written by accident; the last filter before the descriptor takes live secrets out of whatever is left (security.md §7).
+// cause, so none can be written by accident; the last filter before the descriptor takes live secrets out of whatever is left.
 import { pino, type Logger as Pino } from 'pino'
 import type { AttemptEventTold, CallEvent, Telemetry } from './telemetry.ts'
 import { escapeLine } from './visible.ts'

@@ -13,7 +13,7 @@ import { announce, type Sendable } from './sent.ts'
 
 export type Told = Pick<Telemetry, 'upstream' | 'integrity'>
 
-/** More header fields than any honest API sends (security.md's limit; undici bounds only their bytes). */
+/** More header fields than any honest API sends (undici bounds only their bytes). */
 const HEADER_FIELDS_MAX = 100
 /** Interim answers (1xx) are skipped; a flood of them is not an answer. */
 const INTERIM_ANSWERS_MAX = 32

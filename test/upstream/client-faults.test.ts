@@ -172,6 +172,9 @@ describe('a send that went wrong', () => {
     const closed = closing.close(2_000)
     const refused = await closing.send(shop, postTo('/ok'), aWrite())
     assert.deepEqual([refused.kind, 'cause' in refused ? refused.cause : null], ['unsent', 'shutting_down'])
+    // Of another upstream, to which no connection was ever open.
+    const elsewhere = await closing.send(upstreamAt(server.origin, { name: 'never dialled' }), postTo('/ok'), aWrite())
+    assert.deepEqual([elsewhere.kind, 'cause' in elsewhere ? elsewhere.cause : null], ['unsent', 'shutting_down'])
     assert.equal((await underWay).kind, 'answer')
     await closed
     assert.equal(server.ledger.length, 1)

@@ -1,11 +1,9 @@
 // What the client makes of answers that arrive, and what it sends.
 import { after, before, beforeEach, describe, test } from 'node:test'
 import assert from 'node:assert/strict'
-import { Pool } from 'undici'
+import type { Operation } from '../../src/catalog/openapi/operation.ts'
 import type { Reply, UpstreamClient } from '../../src/upstream/wire.ts'
 import { createUpstreamClient } from '../../src/upstream/client.ts'
-import { Exchange } from '../../src/upstream/exchange.ts'
-import { watchSends } from '../../src/upstream/sent.ts'
 import { startHostileUpstream, type HostileUpstream } from '../support/hostile-upstream.ts'
 import { whole } from '../support/hostile-modes.ts'
 import { aRead, aWrite, hearing, postTo, requestTo, upstreamAt } from './upstream-fixture.ts'
@@ -103,6 +101,18 @@ describe('an answer', () => {
     assert.equal(seen.headers['content-length'], '8')
   })
 
+  test('comes to what the client itself built from an operation: base path, fixed headers, placed values', async () => {
+    const shop = upstreamAt(server.origin, { basePath: '/echo/v1', headers: { 'x-api-version': '3' } })
+    const parameter = { in: 'path', required: true, style: 'simple', explode: false, allowReserved: false, mediaType: null, schema: { type: 'string' } } as const
+    const operation: Operation = {
+      id: 'getOrder', method: 'GET', path: '/orders/{id}', parameters: [{ name: 'id', ...parameter }], bodies: new Map(), bodyRequired: false, responses: [],
+      declaredHeaders: new Set(), digest: '', warnings: [],
+    }
+    const request = client.build(shop, { operation, path: { id: 'a b' }, query: {}, headers: {}, cookies: {}, body: undefined, mediaType: null })
+    await client.send(shop, request, aRead())
+    assert.deepEqual([server.ledger[0]!.path, server.ledger[0]!.headers['x-api-version']], ['/echo/v1/orders/a%20b', '3'])
+  })
+
   test('of fifty sends at once each belongs to its own, over no more connections than the limit', async () => {
     const narrow = upstreamAt(server.origin, { name: 'narrow', limits: { concurrency: 4, perSecond: null, tenantShare: 1 } })
     const replies = await Promise.all(Array.from({ length: 50 }, (_, at) => client.send(narrow, requestTo(`/echo/${at}`), aRead(5_000))))
@@ -127,56 +137,6 @@ describe('an answer', () => {
       assert.notEqual(connections[1], connections[2])
     } finally {
       await young.close(0)
-    }
-  })
-})
-
-describe('a second send that undici makes by itself', () => {
-  // Pipelining is never switched on by the client; it is the one way known to make undici 8 repeat a request over HTTP/1.1, so it stands here for whatever
-  // else might. Without the guard the last request of this pipeline arrives twice.
-  test('is stopped before a byte of it leaves, told as possibly sent, and raises the alarm', async () => {
-    watchSends()
-    const server = await startHostileUpstream()
-    server.mode('together', (socket, request) => {
-      if (request.onConnection < 3) return
-      socket.write(whole(200, [], 'one'))
-      socket.end()
-    })
-    const heard = hearing()
-    const pool = new Pool(server.origin, { allowH2: false, connections: 1, pipelining: 10 })
-    try {
-      const send = (at: number): Promise<Reply> => new Promise(resolve => {
-        const request = { ...postTo(`/together/${at}`) }
-        const options = { ...aWrite(), attemptId: `att_${at}` }
-        pool.dispatch({ ...request, idempotent: true, blocking: false }, new Exchange('shop', request, options, heard, resolve))
-      })
-      const replies = await Promise.all([send(0), send(1), send(2)])
-      assert.deepEqual(replies.map(reply => reply.kind), ['answer', 'lost', 'lost'])
-      assert.deepEqual(server.ledger.map(entry => entry.path).sort(), ['/together/0', '/together/1', '/together/2'])
-      // undici fails the request whose turn it was, and repeats those behind it.
-      assert.deepEqual(heard.alarms, [{ attemptId: 'att_2', what: 'second_send' }])
-    } finally {
-      await pool.destroy()
-      await server.stop()
-    }
-  })
-})
-
-describe('the channel', () => {
-  test('keeps apart sends that are under way together and requests of other users of undici', async () => {
-    const server = await startHostileUpstream()
-    const client = createUpstreamClient({ telemetry: hearing() })
-    const narrow = upstreamAt(server.origin, { limits: { concurrency: 2, perSecond: null, tenantShare: 1 } })
-    try {
-      const others = Array.from({ length: 10 }, () => fetch(`${server.origin}/ok`).then(reply => reply.text()))
-      const mine = Array.from({ length: 10 }, (_, at) => client.send(narrow, postTo(at % 2 === 0 ? '/ok' : '/reset-after'), aWrite(at < 6 ? 2_000 : 1)))
-      const replies = await Promise.all(mine)
-      await Promise.all(others)
-      const arrived = server.ledger.filter(entry => entry.method === 'POST').length
-      assert.equal(arrived, replies.filter(reply => reply.kind !== 'unsent').length)
-    } finally {
-      await client.close(0)
-      await server.stop()
     }
   })
 })
