@@ -91,7 +91,8 @@ function attemptWrites (db: DatabaseSync) {
   const forget = prepare(db, 'DELETE FROM attempts WHERE id = $id')
   const insert = prepare(db, `INSERT INTO attempts
     (id, tag, tenant, action, record_key, run_key, n, target, serialize, equal, format, revision, state, token, body, prepared_at, due_at, next_at)
-    VALUES ($id, $tag, $tenant, $action, $key, $run, $n, $target, $serialize, $equal, $format, $revision, $state, $token, $body, $prepared, $due, $due)`)
+    VALUES ($id, $tag, $tenant, $action, $key, $run, $n, $target, $serialize, $equal, $format, $revision, $state, $token, $body,
+    $prepared, $due, $due)`)
   const update = prepare(db, `UPDATE attempts SET revision = $revision, state = $state, body = $body, result = $result, result_until = $resultUntil,
     dispatched_at = $dispatched, unknown_at = $unknown, first_absent_at = $absent, settled_at = $settled,
     due_at = $due, next_at = iif($keep, next_at, $due), expires_at = $expires WHERE id = $id`)
@@ -110,7 +111,9 @@ function attemptWrites (db: DatabaseSync) {
         prepared: record.preparedAtMs, due: record.dueAtMs,
       })
     },
-    update (record: AttemptRecord, packed: Packed, ends: { readonly resultUntilMs: number | null, readonly expiresAtMs: number | null }, keepNext: boolean): void {
+    update (
+      record: AttemptRecord, packed: Packed, ends: { readonly resultUntilMs: number | null, readonly expiresAtMs: number | null }, keepNext: boolean,
+    ): void {
       update.run({
         id: record.id, revision: record.revision, state: record.state, body: packed.body, result: packed.result,
         dispatched: record.dispatchedAtMs, unknown: record.unknownAtMs, absent: record.firstAbsentAtMs, settled: record.settledAtMs,
