@@ -18,8 +18,8 @@ export interface CredentialsOptions {
 
 export interface CheckedCredentials extends Credentials {
   /**
-   * What is wrong with what these upstreams declare, in words for operators, one a fault: for start-up and reload. Secrets of a tenant are known only when
-   * that tenant calls.
+   * What is wrong with what these upstreams declare, in words for operators, one a fault: for start-up and reload. Secrets of a tenant are known
+   * only when that tenant calls.
    */
   check (upstreams: Iterable<Upstream>): Promise<readonly string[]>
   /** The text, or a sentence in its place where it holds any secret that is alive in this process: the last filter of the log. */
@@ -153,7 +153,8 @@ class SourcedCredentials implements CheckedCredentials {
   #refuseResting (upstream: Upstream, secret: Secret): void {
     const leftMs = (this.#rests.get(secret)?.get(upstream.name) ?? 0) - this.#context.nowMs()
     if (leftMs <= 0) return
-    throw Refusal.of('CREDENTIAL_UNAVAILABLE', { retryAfterSeconds: Math.ceil(leftMs / 1_000), internal: `${secret.reference} was refused by ${upstream.name} a moment ago` })
+    const internal = `${secret.reference} was refused by ${upstream.name} a moment ago`
+    throw Refusal.of('CREDENTIAL_UNAVAILABLE', { retryAfterSeconds: Math.ceil(leftMs / 1_000), internal })
   }
 
   #collect (declaration: CredentialDeclaration, tenant: string, needles: string[]): void {
@@ -224,7 +225,9 @@ const ALONE = 'alone'
 
 const wayOf = (declaration: CredentialDeclaration): string => isPaired(declaration) ? `with ${declaration.username}` : ALONE
 
-const sameWay = (one: CredentialDeclaration | null, other: CredentialDeclaration): boolean => one !== null && one.secret === other.secret && wayOf(one) === wayOf(other)
+function sameWay (one: CredentialDeclaration | null, other: CredentialDeclaration): boolean {
+  return one !== null && one.secret === other.secret && wayOf(one) === wayOf(other)
+}
 
 function asRefusal (error: unknown): unknown {
   return error instanceof SecretUnavailable ? Refusal.of('CREDENTIAL_UNAVAILABLE', { internal: error.message }) : error

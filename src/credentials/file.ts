@@ -9,8 +9,8 @@ import { OVERLAP_MS, SECRET_BYTES_MAX, secretOf, SecretUnavailable, type SecretS
 export const POLL_MS = 1_000
 
 /**
- * Nobody but the owner may read it, except a group that may only read: that is how a secret mounted for a non-root process looks (fsGroup, mode 0440).
- * Group write, and anything for others, is refused: what more can read or replace it is not a secret.
+ * Nobody but the owner may read it, except a group that may only read: that is how a secret mounted for a non-root process looks (fsGroup, mode
+ * 0440). Group write, and anything for others, is refused: what more can read or replace it is not a secret.
  */
 const REFUSED_MODE_BITS = 0o037n
 
@@ -123,7 +123,8 @@ function refuseFile (path: string, found: BigIntStats): void {
   if (!found.isFile()) throw new SecretUnavailable(`file:${path} is not a file`)
   if (found.size > BigInt(SECRET_BYTES_MAX)) throw new SecretUnavailable(`file:${path} holds more than ${SECRET_BYTES_MAX} bytes`)
   if ((found.mode & REFUSED_MODE_BITS) !== 0n) {
-    throw new SecretUnavailable(`file:${path} has mode 0${(found.mode & 0o777n).toString(8)}: allowed are 0600, 0400, and 0640, 0440 for a group that may only read`)
+    const mode = (found.mode & 0o777n).toString(8)
+    throw new SecretUnavailable(`file:${path} has mode 0${mode}: allowed are 0600, 0400, and 0640, 0440 for a group that may only read`)
   }
 }
 

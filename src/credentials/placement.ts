@@ -34,7 +34,8 @@ export const isPaired = ({ scheme, username }: CredentialDeclaration): boolean =
 /** What is wrong with the declaration itself; null if nothing is. */
 export function faultOfScheme ({ scheme }: CredentialDeclaration): string | null {
   if (scheme.kind === 'apiKey' || isScheme(scheme, 'bearer') || isScheme(scheme, 'basic')) return null
-  return `the HTTP scheme ${scheme.scheme} cannot be sent; for one that only needs a word before the secret, write {in: header, name: Authorization, prefix: "Word "}`
+  const instead = '{in: header, name: Authorization, prefix: "Word "}'
+  return `the HTTP scheme ${scheme.scheme} cannot be sent; for one that only needs a word before the secret, write ${instead}`
 }
 
 /** @throws SecretUnavailable where these bytes cannot stand at that place */
@@ -65,19 +66,19 @@ export function basicPair (declaration: CredentialDeclaration, secret: Secret): 
   return secret.reveal()
 }
 
-/** RFC 9110 §5.5: visible characters, blanks only inside. Bytes beyond ASCII are refused: what the other side would read them as is anyone's guess. */
-function headerText (secret: Secret): string {
+/** RFC 9110 §5.5: visible characters, blanks only inside. Bytes beyond ASCII are refused: how the other side would read them is anyone's guess. */
+const FIELD_VALUE = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/
+/** RFC 6265 §4.1.1, cookie-octet. */
+const COOKIE_VALUE = /^[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]+$/
+
+function textFor (secret: Secret, allowed: RegExp, place: 'header' | 'cookie'): string {
   const text = secret.reveal().toString('latin1')
-  if (!/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(text)) throw new SecretUnavailable(`${secret.reference} holds a byte that cannot stand in a header`)
+  if (!allowed.test(text)) throw new SecretUnavailable(`${secret.reference} holds a byte that cannot stand in a ${place}`)
   return text
 }
 
-/** RFC 6265 §4.1.1, cookie-octet. */
-function cookieText (secret: Secret): string {
-  const text = secret.reveal().toString('latin1')
-  if (!/^[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]+$/.test(text)) throw new SecretUnavailable(`${secret.reference} holds a byte that cannot stand in a cookie`)
-  return text
-}
+const headerText = (secret: Secret): string => textFor(secret, FIELD_VALUE, 'header')
+const cookieText = (secret: Secret): string => textFor(secret, COOKIE_VALUE, 'cookie')
 
 /** The secret's header stands once, whatever the request brought under any spelling of its name. */
 function withHeader (request: WireRequest, name: string, value: string): WireRequest {
@@ -90,7 +91,8 @@ function withHeader (request: WireRequest, name: string, value: string): WireReq
 }
 
 function withCookie (request: WireRequest, name: string, value: string): WireRequest {
-  const others = (request.headers['cookie'] ?? '').split(';').map(pair => pair.trim()).filter(pair => pair !== '' && pair.split('=')[0]!.trim() !== name)
+  const pairs = (request.headers['cookie'] ?? '').split(';').map(pair => pair.trim())
+  const others = pairs.filter(pair => pair !== '' && pair.split('=')[0]!.trim() !== name)
   return withHeader(request, 'cookie', [...others, `${name}=${value}`].join('; '))
 }
 

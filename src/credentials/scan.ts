@@ -1,5 +1,5 @@
-// Looks for a secret in what an upstream answered, however it was written there. Two means together: needles for the ways in which a secret turns into
-// other letters (hex, base64), and decoding for the ways in which single letters are written differently (JSON and percent escapes, character
+// Looks for a secret in what an upstream answered, however it was written there. Two means together: needles for the ways in which a secret turns
+// into other letters (hex, base64), and decoding for the ways in which single letters are written differently (JSON and percent escapes, character
 // references), so that any mixture and nesting of them is seen through.
 //
 // Not seen: a secret split over several places, reversed, encrypted, hashed, or in base64 broken into lines.
@@ -35,8 +35,8 @@ export function needlesOf (secret: Buffer, pair: Buffer | null): readonly string
 }
 
 /**
- * Undoing one writing also undoes what looks like another one inside the secret: `a\b` in HTML becomes `ab` before its references are read. So a secret
- * that holds such letters is looked for in those forms too, as long as they are not too short to mean anything.
+ * Undoing one writing also undoes what looks like another one inside the secret: `a\b` in HTML becomes `ab` before its references are read. So a
+ * secret that holds such letters is looked for in those forms too, as long as they are not too short to mean anything.
  */
 function addUndone (needles: Set<string>): void {
   for (const needle of needles) {
@@ -112,10 +112,12 @@ function decodePercents (text: string): string {
 
 const NAMED: { readonly [name: string]: string } = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
 
+const REFERENCE = /&(?:#[xX]([0-9A-Fa-f]{1,6})|#([0-9]{1,7})|(amp|lt|gt|quot|apos));?/g
+
 /** Character references of HTML and XML: by number all, by name those that escaping makes. */
 function decodeReferences (text: string): string {
   if (!text.includes('&')) return text
-  return text.replace(/&(?:#[xX]([0-9A-Fa-f]{1,6})|#([0-9]{1,7})|(amp|lt|gt|quot|apos));?/g, (all, hex: string | undefined, decimal: string | undefined, name: string | undefined) => {
+  return text.replace(REFERENCE, (all, hex: string | undefined, decimal: string | undefined, name: string | undefined) => {
     if (name !== undefined) return NAMED[name]!
     const point = hex !== undefined ? parseInt(hex, 16) : parseInt(decimal!, 10)
     return point > 0x10ffff ? all : bytesOf(point)

@@ -15,7 +15,8 @@ export interface Networks {
  * Never `public`, whatever a registry of address ranges says: the metadata and control services of cloud providers. Azure's wire server stands in
  * ordinary unicast space; the others are listed so that a change of ipaddr.js's tables does not open them.
  */
-const NEVER_PUBLIC = ['168.63.129.16/32', '169.254.0.0/16', 'fd00:ec2::254/128', '100.100.100.200/32', '192.0.0.192/32'].map(cidr => ipaddr.parseCIDR(cidr))
+const NEVER_PUBLIC = ['168.63.129.16/32', '169.254.0.0/16', 'fd00:ec2::254/128', '100.100.100.200/32', '192.0.0.192/32']
+  .map(cidr => ipaddr.parseCIDR(cidr))
 
 /** @throws TypeError for a word that is neither `public`, `loopback` nor a CIDR */
 export function parseNetworks (words: readonly string[]): Networks {

@@ -48,7 +48,9 @@ export function createUpstreamClient (options: UpstreamClientOptions): UpstreamC
   }
 }
 
-function start (pools: Pools, upstream: Upstream, request: WireRequest, options: SendOptions, telemetry: Told, resolve: (reply: Reply) => void): void {
+type Resolved = (reply: Reply) => void
+
+function start (pools: Pools, upstream: Upstream, request: WireRequest, options: SendOptions, telemetry: Told, resolve: Resolved): void {
   let pool: Pool
   try {
     pool = pools.of(upstream, options.kind)
@@ -57,7 +59,8 @@ function start (pools: Pools, upstream: Upstream, request: WireRequest, options:
     return
   }
   const exchange = new Exchange(upstream.name, request, options, telemetry, resolve)
-  // Whatever undici refuses about these it tells the exchange, before anything is queued. No `idempotent`, no `blocking`: they allow it to send twice.
+  // Whatever undici refuses about these it tells the exchange, before anything is queued. No `idempotent`, no `blocking`: they allow it to send
+  // twice.
   pool.dispatch({
     method: request.method,
     path: request.path,

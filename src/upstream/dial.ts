@@ -82,8 +82,16 @@ class Dialling {
       if (wanted.all === true) answer(null, found)
       else answer(null, found[0]!.address, found[0]!.family)
     }
-    const to = { host: hostname, port: Number(port) || (plain ? 80 : 443), lookup: pinned, noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 }
-    // No session is resumed: each connection verifies the certificate anew. rejectUnauthorized is said outright, so that the environment cannot unsay it.
+    const to = {
+      host: hostname,
+      port: Number(port) || (plain ? 80 : 443),
+      lookup: pinned,
+      noDelay: true,
+      keepAlive: true,
+      keepAliveInitialDelay: 60_000,
+    }
+    // No session is resumed: each connection verifies the certificate anew. rejectUnauthorized is said outright, so that the environment cannot
+    // unsay it.
     const socket = plain
       ? connectTcp(to)
       : connectTls({
@@ -99,9 +107,9 @@ class Dialling {
     // A peer that ends the connection in the middle of a handshake may do so without an error.
     socket.once('close', () => this.#fail('closed', 'closed while connecting'))
     socket.once(plain ? 'connect' : 'secureConnect', () => {
-      const peer = socket.remoteAddress
-      if (peer === undefined || !addresses.some(address => sameAddress(address, peer))) this.#fail('address_refused', 'connected to another address than was checked')
-      else this.#succeed(socket)
+      const peer = socket.remoteAddress ?? ''
+      if (addresses.some(address => sameAddress(address, peer))) this.#succeed(socket)
+      else this.#fail('address_refused', 'connected to another address than was checked')
     })
   }
 

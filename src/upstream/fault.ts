@@ -52,7 +52,9 @@ export function causeOf (error: unknown): LostCause {
   return BY_CODE[code] ?? (isTlsCode(code) ? 'tls' : 'protocol')
 }
 
+const TLS_CODE = /^(?:ERR_(?:TLS|SSL)_|EPROTO$|DEPTH_ZERO|SELF_SIGNED|CERT|CRL|UNABLE_TO|ERROR_IN_C|HOSTNAME_|INVALID_(?:CA|PURPOSE)|PATH_LENGTH)/
+
 /** OpenSSL's verification results have many names (DEPTH_ZERO_SELF_SIGNED_CERT, CERT_HAS_EXPIRED, …); Node's own start with ERR_. */
 export function isTlsCode (code: string): boolean {
-  return /^ERR_(?:TLS|SSL)_|^(?:DEPTH_ZERO|SELF_SIGNED|CERT|CRL|UNABLE_TO|ERROR_IN_CERT|ERROR_IN_CRL|HOSTNAME_MISMATCH|INVALID_(?:CA|PURPOSE)|PATH_LENGTH)|^EPROTO$/.test(code)
+  return TLS_CODE.test(code)
 }

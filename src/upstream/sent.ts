@@ -1,8 +1,9 @@
 // Whether a request left: the one signal that says so is undici's diagnostics channel `undici:client:sendHeaders`, published right before the request
 // line is written to the socket. Error codes say nothing about it: an ECONNRESET means both.
 //
-// The channel names undici's request object; onRequestStart names our exchange, and undici calls it in the same turn, directly before. So the exchange
-// announces itself there, and the next message binds the two. The message also holds the credential in its `headers`: nothing here reads that field.
+// The channel names undici's request object; onRequestStart names our exchange, and undici calls it in the same turn, directly before. So the
+// exchange announces itself there, and the next message binds the two. The message also holds the credential, in its `headers`: nothing here reads
+// that field.
 import { subscribe } from 'node:diagnostics_channel'
 
 /** Whoever wants to know that its request left. */

@@ -33,7 +33,11 @@ function standing (): { nowMs: () => number, pass: (ms: number) => void } {
   return { nowMs: () => atMs, pass: ms => { atMs += ms } }
 }
 
-async function token (credentials: CheckedCredentials, declaration: CredentialDeclaration, tenant = 'default', use: CredentialUse = 'read', other: CredentialDeclaration | null = declaration): Promise<string> {
+type Declared = CredentialDeclaration
+
+async function token (
+  credentials: CheckedCredentials, declaration: Declared, tenant = 'default', use: CredentialUse = 'read', other: Declared | null = declaration,
+): Promise<string> {
   const shop = use === 'read' ? shopWith(declaration, other) : shopWith(other, declaration)
   const credential = await credentials.obtain(shop, tenant, use)
   return credential.apply({ method: 'GET', path: '/', headers: {}, body: null }).headers['authorization']!.replace('Bearer ', '')
@@ -65,7 +69,8 @@ describe('env:', () => {
 })
 
 describe('a reference', () => {
-  for (const reference of ['vault:shop', 'https://vault/shop', 'shop', '', ':x', 'env:', 'file:', 'env:A B', '__proto__:x', 'constructor:x', 'ENV:A']) {
+  const wrong = ['vault:shop', 'https://vault/shop', 'shop', '', ':x', 'env:', 'file:', 'env:A B', '__proto__:x', 'constructor:x', 'ENV:A']
+  for (const reference of wrong) {
     test(`${JSON.stringify(reference)} gives nothing`, async () => {
       const credentials = createCredentials({ env: { 'A B': 'abcdefgh', A: 'abcdefgh' } })
       await assert.rejects(token(credentials, bearer(reference)), unavailable(/./))
@@ -76,8 +81,8 @@ describe('a reference', () => {
 
 describe('file:', () => {
   test('gives what the file holds without the line end', async () => {
-    for (const [content, expected] of [['abcdefgh', 'abcdefgh'], ['abcdefgh\n', 'abcdefgh'], ['abcdefgh\r\n\n', 'abcdefgh'], ['abcd efgh', 'abcd efgh']] as const) {
-      assert.equal(await token(createCredentials({ env: {} }), bearer(`file:${await secretFile(content)}`)), expected)
+    for (const end of ['', '\n', '\r\n\n']) {
+      assert.equal(await token(createCredentials({ env: {} }), bearer(`file:${await secretFile(`abcd efgh${end}`)}`)), 'abcd efgh')
     }
   })
 
@@ -100,7 +105,9 @@ describe('file:', () => {
 
   for (const mode of [0o644, 0o604, 0o444, 0o660, 0o620, 0o650, 0o666, 0o602, 0o777]) {
     test(`of mode 0${mode.toString(8)} is refused, and the fault says which modes are taken`, async () => {
-      await assert.rejects(token(createCredentials({ env: {} }), bearer(`file:${await secretFile('abcdefgh', mode)}`)), unavailable(new RegExp(`mode 0${mode.toString(8)}.*0440`)))
+      const path = await secretFile('abcdefgh', mode)
+      const told = new RegExp(`mode 0${mode.toString(8)}.*0440`)
+      await assert.rejects(token(createCredentials({ env: {} }), bearer(`file:${path}`)), unavailable(told))
     })
   }
 
@@ -119,7 +126,8 @@ describe('file:', () => {
 
   for (const tenant of ['..', '../x', 'a/b', '.', '', '-a', 'a\u0000', 'a'.repeat(65), 'ä', 'a.b', 'a\n', '{tenant}']) {
     test(`with {tenant} never looks for a tenant called ${JSON.stringify(tenant).slice(0, 20)}`, async () => {
-      await assert.rejects(token(createCredentials({ env: {} }), bearer(`file:${folder}/{tenant}`), tenant), unavailable(/no name that can stand there/))
+      const credentials = createCredentials({ env: {} })
+      await assert.rejects(token(credentials, bearer(`file:${folder}/{tenant}`), tenant), unavailable(/no name that can stand there/))
     })
   }
 
@@ -195,10 +203,11 @@ describe('after a change', () => {
     await token(credentials, declaration)
     clock.pass(OVERLAP_MS - 1)
     await token(credentials, declaration)
-    assert.deepEqual(['first-secret', 'other-secret', 'third-secret'].map(text => credentials.leaks(shop, 'default', `{"echo":"${text}"}`)), [true, true, false])
+    const found = (...texts: string[]): boolean[] => texts.map(text => credentials.leaks(shop, 'default', `{"echo":"${text}"}`))
+    assert.deepEqual(found('first-secret', 'other-secret', 'third-secret'), [true, true, false])
     clock.pass(POLL_MS)
     await token(credentials, declaration)
-    assert.deepEqual(['first-secret', 'other-secret'].map(text => credentials.leaks(shop, 'default', `{"echo":"${text}"}`)), [false, true])
+    assert.deepEqual(found('first-secret', 'other-secret'), [false, true])
   })
 
   test('that changed nothing but the time of the file the secret is the same', async () => {

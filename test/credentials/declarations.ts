@@ -2,7 +2,8 @@
 import type { CredentialDeclaration, Upstream } from '../../src/catalog/catalog.ts'
 
 export const bearer = (secret: string): CredentialDeclaration => ({ scheme: { kind: 'http', scheme: 'bearer' }, secret, username: null, prefix: '' })
-export const basic = (secret: string, username: string | null): CredentialDeclaration => ({ scheme: { kind: 'http', scheme: 'basic' }, secret, username, prefix: '' })
+export const basic = (secret: string, username: string | null): CredentialDeclaration =>
+  ({ scheme: { kind: 'http', scheme: 'basic' }, secret, username, prefix: '' })
 export const apiKey = (place: 'header' | 'query' | 'cookie', name: string, secret: string, prefix = ''): CredentialDeclaration =>
   ({ scheme: { kind: 'apiKey', in: place, name }, secret, username: null, prefix })
 

@@ -26,7 +26,8 @@ describe('a secret', () => {
 
   test('stands in Authorization as a bearer token, however the scheme is spelt', async () => {
     assert.equal((await applied(bearer('env:SHOP_KEY'))).headers['authorization'], `Bearer ${SECRET}`)
-    assert.equal((await applied({ ...bearer('env:SHOP_KEY'), scheme: { kind: 'http', scheme: 'Bearer' } })).headers['authorization'], `Bearer ${SECRET}`)
+    const spelt = { ...bearer('env:SHOP_KEY'), scheme: { kind: 'http', scheme: 'BEARER' } } as const
+    assert.equal((await applied(spelt)).headers['authorization'], `Bearer ${SECRET}`)
   })
 
   test('stands in Authorization as the password of a user, in any letters', async () => {
@@ -35,7 +36,8 @@ describe('a secret', () => {
   })
 
   test('is user and password together where no username is declared', async () => {
-    assert.equal((await applied(basic('env:SHOP_KEY', null), {}, 'sk_live_1234:')).headers['authorization'], `Basic ${Buffer.from('sk_live_1234:').toString('base64')}`)
+    const request = await applied(basic('env:SHOP_KEY', null), {}, 'sk_live_1234:')
+    assert.equal(request.headers['authorization'], `Basic ${Buffer.from('sk_live_1234:').toString('base64')}`)
     await assert.rejects(applied(basic('env:SHOP_KEY', null), {}, 'sk_live_1234'), isUnavailable(/user:password/))
   })
 
@@ -45,12 +47,14 @@ describe('a secret', () => {
   })
 
   test('stands in a cookie beside others', async () => {
-    const request = await applied(apiKey('cookie', 'session', 'env:SHOP_KEY'), { headers: { cookie: 'theme=dark; session=mine; lang=fr' } }, 'abcdefgh12')
+    const headers = { cookie: 'theme=dark; session=mine; lang=fr' }
+    const request = await applied(apiKey('cookie', 'session', 'env:SHOP_KEY'), { headers }, 'abcdefgh12')
     assert.equal(request.headers['cookie'], 'theme=dark; lang=fr; session=abcdefgh12')
   })
 
   test('takes the place of whatever the request brings under its name, in any case and any escaping', async () => {
-    const byHeader = await applied(apiKey('header', 'X-Api-Key', 'env:SHOP_KEY'), { headers: { 'x-api-key': 'mine', 'X-API-KEY': 'mine too', accept: '*/*' } })
+    const headers = { 'x-api-key': 'mine', 'X-API-KEY': 'mine too', accept: '*/*' }
+    const byHeader = await applied(apiKey('header', 'X-Api-Key', 'env:SHOP_KEY'), { headers })
     assert.deepEqual(byHeader.headers, { accept: '*/*', 'x-api-key': SECRET })
     const byQuery = await applied(apiKey('query', 'api_key', 'env:SHOP_KEY'), { path: '/a?api_key=mine&x=1&%61pi_key=mine&api%5fkey&y=%zz' })
     assert.equal(byQuery.path, '/a?x=1&y=%zz&api_key=sk_live_51H8%3Bx%3Dy%26z')
@@ -103,7 +107,8 @@ describe('a secret', () => {
   })
 
   test('comes back out of the query as the very bytes it is', () => {
-    return fc.assert(fc.asyncProperty(fc.string({ minLength: 8, maxLength: 40, unit: 'binary' }).filter(text => Buffer.byteLength(text) >= 8 && !/[\r\n]$/.test(text)), async secret => {
+    const secrets = fc.string({ minLength: 8, maxLength: 40, unit: 'binary' }).filter(text => !/[\r\n]$/.test(text))
+    return fc.assert(fc.asyncProperty(secrets, async secret => {
       const request = await applied(apiKey('query', 'k', 'env:SHOP_KEY'), { path: '/a?x=1' }, secret)
       assert.match(request.path, /^[\x21-\x7e]+$/)
       assert.equal(new URL(request.path, 'https://a.test').searchParams.get('k'), secret)

@@ -8,9 +8,11 @@ const SECRET = `sk_live/51+H8<"&'>\\key%2 ü~`
 const BYTES = Buffer.from(SECRET)
 const NEEDLES = needlesOf(BYTES, null)
 
-const percentAll = (text: string, upper: boolean): string => [...Buffer.from(text)].map(byte => `%${upper ? byte.toString(16).toUpperCase().padStart(2, '0') : byte.toString(16).padStart(2, '0')}`).join('')
-const base64At = (offset: number, secret: string | Buffer = SECRET): string => Buffer.concat([Buffer.from('xyz'.slice(0, offset)), Buffer.from(secret), Buffer.from('tail')]).toString('base64')
-const unicodeEscapes = (text: string): string => [...Array(text.length).keys()].map(at => `\\u${text.charCodeAt(at).toString(16).padStart(4, '0')}`).join('')
+const percentAll = (text: string): string => Buffer.from(text).toString('hex').replace(/../g, '%$&')
+const base64At = (offset: number, secret: Buffer = BYTES): string =>
+  Buffer.concat([Buffer.alloc(offset, 'x'), secret, Buffer.from('tail')]).toString('base64')
+const unicodeEscape = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+const unicodeEscapes = (text: string): string => text.split('').map(unicodeEscape).join('')
 const named = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 
 const WRITTEN: { readonly [how: string]: string } = {
@@ -23,8 +25,8 @@ const WRITTEN: { readonly [how: string]: string } = {
   'in a JSON string, one letter escaped': `{"echo":"${JSON.stringify(SECRET).slice(1, -1).replace('s', '\\u0073')}"}`,
   'URL-encoded': encodeURIComponent(SECRET),
   'URL-encoded in small letters': encodeURIComponent(SECRET).replace(/%[0-9A-F]{2}/g, escape => escape.toLowerCase()),
-  'URL-encoded, every letter': percentAll(SECRET, true),
-  'URL-encoded, every letter in small letters': percentAll(SECRET, false),
+  'URL-encoded, every letter': percentAll(SECRET).toUpperCase(),
+  'URL-encoded, every letter in small letters': percentAll(SECRET),
   'form-encoded': new URLSearchParams({ echo: SECRET }).toString(),
   'HTML-escaped by name': `${named(SECRET).replaceAll("'", '&apos;')}`,
   'HTML-escaped by number': `<p>${named(SECRET).replaceAll("'", '&#39;')}</p>`,
@@ -57,7 +59,8 @@ describe('a secret', () => {
   })
 
   test('that is a token is found by its payload or its signature alone, and not by its header', () => {
-    const [header, payload, signature] = [Buffer.from('{"alg":"RS256","typ":"JWT"}'), Buffer.from('{"sub":"broker"}'), Buffer.alloc(32, 7)].map(part => part.toString('base64url'))
+    const segment = (part: string | Buffer): string => Buffer.from(part).toString('base64url')
+    const [header, payload, signature] = [segment('{"alg":"RS256","typ":"JWT"}'), segment('{"sub":"broker"}'), segment(Buffer.alloc(32, 7))]
     const needles = needlesOf(Buffer.from(`${header}.${payload}.${signature}`), null)
     assert.equal(holdsAny(`{"t":"${payload}"}`, needles), true)
     assert.equal(holdsAny(`{"t":"${signature}"}`, needles), true)
@@ -99,7 +102,7 @@ describe('a secret', () => {
     (secret, before) => JSON.stringify({ [before.toString('latin1')]: [secret.toString('utf8')] }),
     (secret, before) => JSON.stringify(JSON.stringify([before.toString('latin1'), secret.toString('utf8')])),
     (secret, before) => new URLSearchParams([[before.toString('latin1'), secret.toString('utf8')]]).toString(),
-    (secret, before) => JSON.stringify({ at: `?${new URLSearchParams([[before.toString('latin1'), encodeURIComponent(secret.toString('utf8'))]]).toString()}` }),
+    (secret, before) => JSON.stringify({ at: `${new URLSearchParams([[before.toString('hex'), encodeURIComponent(secret.toString('utf8'))]])}` }),
     (secret, before) => `${before.toString('hex')}${unicodeEscapes(secret.toString('utf8'))}`,
   ]
 
@@ -111,7 +114,8 @@ describe('a secret', () => {
   })
 
   test('is not found in ordinary JSON that does not hold it', () => {
-    fc.assert(fc.property(fc.uint8Array({ minLength: 16, maxLength: 32 }).map(bytes => Buffer.from(bytes).toString('base64url')), fc.json({ maxDepth: 4 }), (secret, json) => {
+    const keys = fc.uint8Array({ minLength: 16, maxLength: 32 }).map(bytes => Buffer.from(bytes).toString('base64url'))
+    fc.assert(fc.property(keys, fc.json({ maxDepth: 4 }), (secret, json) => {
       fc.pre(!json.includes(secret.slice(0, 8)))
       assert.equal(holdsAny(json, needlesOf(Buffer.from(secret), null)), false)
     }), { numRuns: 2_000 })

@@ -1,4 +1,5 @@
-// The ways in which the hostile upstream answers, by name. `whole` answers are honest HTTP; the others are what networks, gateways and bad servers do.
+// The ways in which the hostile upstream answers, by name. `whole` answers are honest HTTP; the others are what networks, gateways and bad servers
+// do.
 import type { Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { reset } from './reset.ts'
@@ -89,7 +90,7 @@ export const hostileModes: { readonly [name: string]: Mode } = {
   gzip: write(whole(200, [JSON_TYPE, 'Content-Encoding: gzip'], gzipSync(BODY))),
   'html-around-json': write(whole(200, ['Content-Type: text/html'], BODY)),
   'json-around-html': write(whole(200, [JSON_TYPE], '<html><body>no</body></html>')),
-  'telling-headers': write(whole(200, [JSON_TYPE, 'Set-Cookie: a=1', 'Set-Cookie: b=2', 'Location: /elsewhere', 'WWW-Authenticate: Bearer token="abc"'], BODY)),
+  'telling-headers': write(whole(200, [JSON_TYPE, 'Set-Cookie: a=1', 'Set-Cookie: b=2', 'Location: /else', 'WWW-Authenticate: Bearer a="b"'], BODY)),
   'says-error': write(whole(200, [JSON_TYPE], '{"error":"nothing was done"}')),
   'early-refusal': socket => { socket.end(whole(413, [JSON_TYPE, 'Connection: close'], '{"error":"too large"}')) },
 }

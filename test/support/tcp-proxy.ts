@@ -53,7 +53,14 @@ interface Faults {
   resetNew: boolean
 }
 
-const none = (): Faults => ({ held: { up: false, down: false }, latencyMs: 0, jitterMs: 0, cut: { up: null, down: null }, dropNextReply: false, resetNew: false })
+const none = (): Faults => ({
+  held: { up: false, down: false },
+  latencyMs: 0,
+  jitterMs: 0,
+  cut: { up: null, down: null },
+  dropNextReply: false,
+  resetNew: false,
+})
 
 interface Counters {
   connections: number
@@ -62,7 +69,7 @@ interface Counters {
   faults: number
 }
 
-export async function startTcpProxy (upstream: { readonly port: number, readonly host?: string }): Promise<TcpProxy> {
+export async function startTcpProxy (upstream: Address): Promise<TcpProxy> {
   const counts: Counters = { connections: 0, received: { up: 0, down: 0 }, passed: { up: 0, down: 0 }, faults: 0 }
   const links = new Set<Link>()
   let faults = none()
@@ -124,6 +131,17 @@ function listen (server: Server, port: number): Promise<void> {
   })
 }
 
+/** What waits to be passed on; null is the end of the stream. */
+interface Waiting {
+  readonly data: Buffer | null
+  readonly dueAtMs: number
+}
+
+interface Address {
+  readonly port: number
+  readonly host?: string
+}
+
 /** One client connection and the one to the server behind it. */
 class Link {
   readonly #client: Socket
@@ -131,12 +149,11 @@ class Link {
   readonly #faults: () => Faults
   readonly #counts: Counters
   readonly #closed: () => void
-  /** What waits to be passed on; null is the end of the stream. */
-  readonly #waiting: { readonly up: Array<{ data: Buffer | null, readonly dueAtMs: number }>, readonly down: Array<{ data: Buffer | null, readonly dueAtMs: number }> } = { up: [], down: [] }
+  readonly #waiting: { readonly up: Waiting[], readonly down: Waiting[] } = { up: [], down: [] }
   readonly #timers: { up: NodeJS.Timeout | null, down: NodeJS.Timeout | null } = { up: null, down: null }
   #over = false
 
-  constructor (client: Socket, upstream: { readonly port: number, readonly host?: string }, faults: () => Faults, counts: Counters, closed: () => void) {
+  constructor (client: Socket, upstream: Address, faults: () => Faults, counts: Counters, closed: () => void) {
     this.#client = client
     this.#faults = faults
     this.#counts = counts

@@ -17,11 +17,15 @@ const NEVER_PUBLIC = [
   '10.0.0.1', '172.16.0.1', '172.31.255.255', '192.168.0.1', '::ffff:10.0.0.1', '::ffff:c0a8:1',
   '0.0.0.0', '0.1.2.3', '::', '100.64.0.1', '100.100.100.200', '169.254.169.254', '168.63.129.16', '::ffff:168.63.129.16', '192.0.0.192', '192.0.2.1',
   '198.18.0.1', '198.51.100.1', '203.0.113.1', '224.0.0.1', '240.0.0.1', '255.255.255.255',
-  'fe80::1', 'fe80::1%eth0', 'fc00::1', 'fd00:ec2::254', 'ff02::1', '2001:db8::1', '64:ff9b::7f00:1', '64:ff9b::808:808', '64:ff9b:1::1', '2002:7f00:1::1', '2001::1', '5f00::1',
+  'fe80::1', 'fe80::1%eth0', 'fc00::1', 'fd00:ec2::254', 'ff02::1', '2001:db8::1', '64:ff9b::7f00:1', '64:ff9b::808:808', '64:ff9b:1::1',
+  '2002:7f00:1::1', '2001::1', '5f00::1',
 ]
 
 /** Not the usual form of an address: some resolver would read each as 127.0.0.1. */
-const ODD_FORMS = ['0x7f.1', '0x7f000001', '2130706433', '017700000001', '0177.0.0.1', '127.1', '127。0。0。1', '１２７.0.0.1', '127.0.0.1.', '[::1]', '::1%', '', ' 127.0.0.1', 'localhost']
+const ODD_FORMS = [
+  '0x7f.1', '0x7f000001', '2130706433', '017700000001', '0177.0.0.1', '127.1', '127。0。0。1', '１２７.0.0.1', '127.0.0.1.', '[::1]', '::1%', '',
+  ' 127.0.0.1', 'localhost',
+]
 
 describe('an address', () => {
   for (const address of NEVER_PUBLIC) {
@@ -62,7 +66,9 @@ describe('an address', () => {
       assert.equal(refuseAddress(inside, networks, true), null, inside)
       assert.equal(refuseAddress(inside, networks, false), null, inside)
     }
-    for (const outside of ['10.21.0.1', '10.19.255.255', 'fd13::1', '127.0.0.1', '8.8.8.8', '169.254.169.254']) assert.notEqual(refuseAddress(outside, networks, false), null, outside)
+    for (const outside of ['10.21.0.1', '10.19.255.255', 'fd13::1', '127.0.0.1', '8.8.8.8', '169.254.169.254']) {
+      assert.notEqual(refuseAddress(outside, networks, false), null, outside)
+    }
   })
 
   test('what is not a network is refused by name', () => {
@@ -71,7 +77,8 @@ describe('an address', () => {
 
   test('any private IPv4 address is refused in each of its IPv6 disguises', () => {
     const octet = fc.integer({ min: 0, max: 255 })
-    const privately = fc.oneof(fc.tuple(fc.constant(10), octet, octet, octet), fc.tuple(fc.constant(127), octet, octet, octet), fc.tuple(fc.constant(192), fc.constant(168), octet, octet), fc.tuple(fc.constant(169), fc.constant(254), octet, octet))
+    const first = fc.constantFrom([10], [127], [192, 168], [169, 254])
+    const privately = fc.tuple(first, octet, octet, octet).map(([start, ...rest]) => [...start, ...rest].slice(0, 4))
     fc.assert(fc.property(privately, octets => {
       const hex = (at: number): string => ((octets[at]! << 8) | octets[at + 1]!).toString(16)
       const dotted = octets.join('.')

@@ -70,7 +70,8 @@ describe('a send that went wrong', () => {
       : client.send(upstreamAt(server.origin), postTo(path), aWrite(timeoutMs))
 
     for (const row of SENT) {
-      test(`a ${kind} answered by ${row.mode} is ${row.kind}${row.cause === undefined ? '' : ` (${row.cause})`}, and arrived exactly once`, async () => {
+      const told = row.cause === undefined ? row.kind : `${row.kind} (${row.cause})`
+      test(`a ${kind} answered by ${row.mode} is ${told}, and arrived exactly once`, async () => {
         const reply = await send(`/${row.mode}`, row.timeoutMs)
         assert.equal(reply.kind, row.kind)
         if (row.cause !== undefined) assert.equal('cause' in reply ? reply.cause : null, row.cause)

@@ -97,12 +97,17 @@ describe('behind a failing network', () => {
       }
       await proxy.accept()
     })()
-    const narrow = upstreamAt(`http://127.0.0.1:${proxy.port}`, { name: 'storm', timeouts: { connectMs: 100, totalMs: 1_000 }, limits: { concurrency: 6, perSecond: null, tenantShare: 1 } })
+    const narrow = upstreamAt(`http://127.0.0.1:${proxy.port}`, {
+      name: 'storm',
+      timeouts: { connectMs: 100, totalMs: 1_000 },
+      limits: { concurrency: 6, perSecond: null, tenantShare: 1 },
+    })
     const told = new Map<string, Reply>()
     const worker = async (who: number): Promise<void> => {
       for (let at = 0; at < 40; at += 1) {
         const path = `/ok?storm=${who}.${at}`
-        const options = { kind: 'write', timeoutMs: 40 + Math.random() * 80, sendByMs: performance.now() + 30 + Math.random() * 60, attemptId: path } as const
+        const sendByMs = performance.now() + 30 + Math.random() * 60
+        const options = { kind: 'write', timeoutMs: 40 + Math.random() * 80, sendByMs, attemptId: path } as const
         told.set(path, await client.send(narrow, postTo(path), options))
       }
     }

@@ -1,10 +1,10 @@
 // What the client makes of answers that arrive, and what it sends.
 import { after, before, beforeEach, describe, test } from 'node:test'
 import assert from 'node:assert/strict'
-import type { Operation } from '../../src/catalog/openapi/operation.ts'
+import type { Operation, Parameter } from '../../src/catalog/openapi/operation.ts'
 import type { Reply, UpstreamClient } from '../../src/upstream/wire.ts'
 import { createUpstreamClient } from '../../src/upstream/client.ts'
-import { startHostileUpstream, type HostileUpstream } from '../support/hostile-upstream.ts'
+import { startHostileUpstream, type HostileUpstream, type LedgerEntry } from '../support/hostile-upstream.ts'
 import { whole } from '../support/hostile-modes.ts'
 import { aRead, aWrite, hearing, postTo, requestTo, upstreamAt } from './upstream-fixture.ts'
 
@@ -93,9 +93,10 @@ describe('an answer', () => {
   })
 
   test('belongs to a request whose bytes are the ones that were given', async () => {
-    const request = { method: 'PATCH', path: '/echo/a%2Fb?q=1&q=2', headers: { accept: 'application/json', 'content-type': 'application/json', 'x-one': 'two' }, body: Buffer.from('{"é":1}') }
+    const headers = { accept: 'application/json', 'content-type': 'application/json', 'x-one': 'two' }
+    const request = { method: 'PATCH', path: '/echo/a%2Fb?q=1&q=2', headers, body: Buffer.from('{"é":1}') }
     const reply = await client.send(upstreamAt(server.origin), request, aWrite())
-    const seen = JSON.parse((reply as Extract<Reply, { kind: 'answer' }>).body.toString()) as { method: string, path: string, headers: Record<string, string>, body: string }
+    const seen = JSON.parse((reply as Extract<Reply, { kind: 'answer' }>).body.toString()) as LedgerEntry
     assert.deepEqual([seen.method, seen.path, seen.body, seen.headers['x-one']], ['PATCH', '/echo/a%2Fb?q=1&q=2', '{"é":1}', 'two'])
     assert.equal(seen.headers['host'], `127.0.0.1:${server.port}`)
     assert.equal(seen.headers['content-length'], '8')
@@ -103,10 +104,12 @@ describe('an answer', () => {
 
   test('comes to what the client itself built from an operation: base path, fixed headers, placed values', async () => {
     const shop = upstreamAt(server.origin, { basePath: '/echo/v1', headers: { 'x-api-version': '3' } })
-    const parameter = { in: 'path', required: true, style: 'simple', explode: false, allowReserved: false, mediaType: null, schema: { type: 'string' } } as const
+    const parameter: Parameter = {
+      name: 'id', in: 'path', required: true, style: 'simple', explode: false, allowReserved: false, mediaType: null, schema: { type: 'string' },
+    }
     const operation: Operation = {
-      id: 'getOrder', method: 'GET', path: '/orders/{id}', parameters: [{ name: 'id', ...parameter }], bodies: new Map(), bodyRequired: false, responses: [],
-      declaredHeaders: new Set(), digest: '', warnings: [],
+      id: 'getOrder', method: 'GET', path: '/orders/{id}', parameters: [parameter], bodies: new Map(), bodyRequired: false, responses: [],
+      declaredHeaders: new Set(), servers: [], digest: '', warnings: [],
     }
     const request = client.build(shop, { operation, path: { id: 'a b' }, query: {}, headers: {}, cookies: {}, body: undefined, mediaType: null })
     await client.send(shop, request, aRead())

@@ -184,7 +184,8 @@ describe('the gate', () => {
       const entering: Array<Promise<void>> = []
       const check = (): void => {
         assert.ok(inside.length <= concurrency)
-        for (const tenant of ['a', 'b', 'c']) assert.ok(inside.filter(entry => entry.tenant === tenant).length <= Math.max(1, Math.floor(concurrency * tenantShare)))
+        const share = Math.max(1, Math.floor(concurrency * tenantShare))
+        for (const tenant of ['a', 'b', 'c']) assert.ok(inside.filter(entry => entry.tenant === tenant).length <= share)
       }
       const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
       for (const step of list) {
