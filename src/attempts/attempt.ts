@@ -253,7 +253,10 @@ function lookup (record: AttemptRecord, nowMs: number, finding: Finding): Advanc
   }
 }
 
-/** The conditions under which "not found" proves absence, as far as they are a matter of time; those of form are checked at load and by whoever read the answer. */
+/**
+ * The conditions under which "not found" proves absence, as far as they are a matter of time; those of form are checked at load and by whoever read
+ * the answer.
+ */
 function absent (record: AttemptRecord, nowMs: number, finding: Extract<Finding, { kind: 'absent' }>, lookups: number, scheduledMs: number): Advance {
   const quietAtMs = (record.dispatchedAtMs ?? nowMs) + record.quiescenceMs
   const settledAtMs = record.firstAbsentAtMs === null ? null : record.firstAbsentAtMs + finding.settlesAfterMs

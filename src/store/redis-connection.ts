@@ -101,10 +101,10 @@ async function requireDurable (client: Redis | Cluster): Promise<void> {
     } catch (error) {
       const message = messageOf(error)
       if (!message.startsWith('NOPERM')) throw new StateUnavailable(`Redis cannot be asked for its settings: ${message}`, { cause: error })
-      throw new StateRefused('Redis does not let this user read INFO, which says whether it keeps what it acknowledges: grant +info, or say ?volatile=yes')
+      throw new StateRefused('Redis does not let this user read INFO, which says whether it keeps what it is told: grant +info, or say ?volatile=yes')
     }
     if (!/^aof_enabled:1\r?$/m.test(info)) {
-      throw new StateRefused(`Redis runs without its append-only file, so a restart forgets attempts${TWICE}: set appendonly yes, or say ?volatile=yes`)
+      throw new StateRefused(`Redis has no append-only file, so a restart forgets attempts${TWICE}: set appendonly yes, or say ?volatile=yes`)
     }
     const policy = /^maxmemory_policy:(.*?)\r?$/m.exec(info)?.[1] ?? 'unknown'
     if (policy !== 'noeviction') {

@@ -94,8 +94,8 @@ export interface Store {
 
   /**
    * Makes the attempt, its claims and its spending durable, all or nothing. `record` is prepared, `after` is what `recall` said (null: the key was
-   * never used); where the key has changed since, nothing is done. Refuses in this order: run stopped, key taken, calls per run, unresolved, target or
-   * serialize key held by another unsettled attempt (an escalated holder does not block a guarded record), an equal write unknown, concurrency.
+   * never used); where the key has changed since, nothing is done. Refuses in this order: run stopped, key taken, calls per run, unresolved, target
+   * or serialize key held by another unsettled attempt (an escalated holder does not block a guarded record), an equal write unknown, concurrency.
    * Asking again with the same token answers `begun`.
    */
   begin (record: AttemptRecord, after: After | null, limits: BeginLimits): Promise<Begun>

@@ -22,8 +22,10 @@ const quietAtMs = T0 + begun.quiescenceMs
 
 type Absent = Extract<Finding, { kind: 'absent' }>
 
+const absentFinding: Absent = { kind: 'absent', settlesAfterMs: SETTLES_MS, quiesced: true, withinRetention: true, retryable: true }
+
 const absent = (nowMs: number, over: Partial<Absent> = {}): AttemptEvent =>
-  ({ type: 'lookup', nowMs, finding: { kind: 'absent', settlesAfterMs: SETTLES_MS, quiesced: true, withinRetention: true, retryable: true, ...over } })
+  ({ type: 'lookup', nowMs, finding: { ...absentFinding, ...over } })
 
 const seenAbsentOnce = after(unknown, absent(T0 + 300), T0 + 310)
 
@@ -31,8 +33,8 @@ test('two absences apart, the last one after all is quiet, prove that nothing ha
   const proved = after(seenAbsentOnce, absent(quietAtMs), quietAtMs + 5)
   assert.equal(proved.state, 'settled')
   assert.deepEqual({ ...proved.settlement!, message: null }, {
-    outcome: 'rejected', sent: true, code: 'NOT_APPLIED', message: null, retryable: true, retryAfterSeconds: null, result: null, truncated: false, withheld: null,
-    evidence: { source: 'lookup', upstreamStatus: null, by: null },
+    outcome: 'rejected', sent: true, code: 'NOT_APPLIED', message: null, retryable: true, retryAfterSeconds: null,
+    result: null, truncated: false, withheld: null, evidence: { source: 'lookup', upstreamStatus: null, by: null },
   })
   assert.equal(after(seenAbsentOnce, absent(quietAtMs, { retryable: false }), quietAtMs).settlement!.retryable, false)
 })
@@ -44,7 +46,10 @@ const missing: ReadonlyArray<readonly [string, AttemptRecord, AttemptEvent]> = [
   ['while the resolver itself has not waited the quiescence out', seenAbsentOnce, absent(quietAtMs + 9_999, { quiesced: false })],
   ['after the upstream has forgotten the id', seenAbsentOnce, absent(quietAtMs + 9_999, { withinRetention: false })],
   ['of an operation that was accepted', { ...seenAbsentOnce, state: 'pending' }, absent(quietAtMs + 9_999)],
-  ['that was claimed in the very instant in which the first was written down', after(unknown, absent(quietAtMs, { settlesAfterMs: 0 }), quietAtMs), absent(quietAtMs, { settlesAfterMs: 0 })],
+  [
+    'that was claimed in the very instant in which the first was written down',
+    after(unknown, absent(quietAtMs, { settlesAfterMs: 0 }), quietAtMs), absent(quietAtMs, { settlesAfterMs: 0 }),
+  ],
 ]
 
 for (const [what, record, event] of missing) {
@@ -57,7 +62,8 @@ for (const [what, record, event] of missing) {
 }
 
 test('seen in progress in between, the absences begin anew', () => {
-  const running = after(seenAbsentOnce, { type: 'lookup', nowMs: T0 + 400, finding: { kind: 'pending', reference: null, retryAfterMs: null } }, T0 + 400)
+  const inProgress: Finding = { kind: 'pending', reference: null, retryAfterMs: null }
+  const running = after(seenAbsentOnce, { type: 'lookup', nowMs: T0 + 400, finding: inProgress }, T0 + 400)
   assert.equal(running.firstAbsentAtMs, null)
   assert.equal(after(seenAbsentOnce, { type: 'pend', token: 'mine', reference: 1, retryAfterMs: null }, T0 + 400).firstAbsentAtMs, null)
   const inconclusive = after(seenAbsentOnce, { type: 'lookup', nowMs: T0 + 400, finding: { kind: 'inconclusive', retryAfterMs: null } }, T0 + 400)
@@ -65,7 +71,8 @@ test('seen in progress in between, the absences begin anew', () => {
 })
 
 test('whatever the waits, an upstream that keeps saying absent is believed in the end, with look-ups left', () => {
-  fc.assert(fc.property(fc.integer({ min: 0, max: 120_000 }), fc.integer({ min: 1_000, max: 120_000 }), fc.integer({ min: 0, max: 60_000 }), fc.boolean(),
+  const upTo = (max: number, min = 0): fc.Arbitrary<number> => fc.integer({ min, max })
+  fc.assert(fc.property(upTo(120_000), upTo(120_000, 1_000), upTo(60_000), fc.boolean(),
     (settlesAfterMs, quiescenceMs, firstSeenLateMs, tellsOwnWait) => {
       let record: AttemptRecord = { ...unknown, quiescenceMs }
       // The resolver's own clock begins when it first sees the attempt, which after a restart may be long after.
@@ -73,7 +80,8 @@ test('whatever the waits, an upstream that keeps saying absent is believed in th
       let nowMs = Math.max(record.dueAtMs!, record.unknownAtMs! + firstSeenLateMs)
       while (record.state === 'unknown') {
         const quiesced = nowMs >= ownQuietMs
-        record = after(record, absent(nowMs, { settlesAfterMs, quiesced, ...(tellsOwnWait ? { quietAfterMs: Math.max(0, ownQuietMs - nowMs) } : {}) }), nowMs + 3)
+        const ownWait = tellsOwnWait ? { quietAfterMs: Math.max(0, ownQuietMs - nowMs) } : {}
+        record = after(record, absent(nowMs, { settlesAfterMs, quiesced, ...ownWait }), nowMs + 3)
         if (record.state !== 'unknown') break
         assert.ok(record.dueAtMs! > nowMs)
         nowMs = record.dueAtMs!

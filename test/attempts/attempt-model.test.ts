@@ -6,14 +6,19 @@ import { advance, type AttemptEvent, type AttemptRecord, type Finding, type Sett
 import { begunAt, stamped } from '../../src/store/codec.ts'
 import { done, draft, neverSent, rejected } from '../store/drafts.ts'
 
-const settlements: fc.Arbitrary<Settlement> = fc.constantFrom(done(), done({ other: 1 }), rejected('UPSTREAM_REJECTED'), rejected('UPSTREAM_RATE_LIMITED', true), neverSent(),
-  { ...done(null), outcome: 'already_in_desired_state' as const })
+const settlements: fc.Arbitrary<Settlement> = fc.constantFrom<Settlement>(
+  done(), done({ other: 1 }), rejected('UPSTREAM_REJECTED'), rejected('UPSTREAM_RATE_LIMITED', true), neverSent(),
+  { ...done(null), outcome: 'already_in_desired_state' },
+)
 const tokens = fc.constantFrom('mine', 'mine', 'mine', 'another')
 
 const findings: fc.Arbitrary<Finding> = fc.oneof(
   fc.record({ kind: fc.constant('settled' as const), settlement: settlements }),
   fc.record({ kind: fc.constant('pending' as const), reference: fc.constantFrom(null, 'job'), retryAfterMs: fc.constantFrom(null, 50) }),
-  fc.record({ kind: fc.constant('absent' as const), settlesAfterMs: fc.constantFrom(0, 100), quiesced: fc.boolean(), withinRetention: fc.boolean(), retryable: fc.boolean() }),
+  fc.record({
+    kind: fc.constant('absent' as const), settlesAfterMs: fc.constantFrom(0, 100), quiesced: fc.boolean(), withinRetention: fc.boolean(),
+    retryable: fc.boolean(),
+  }),
   fc.record({ kind: fc.constant('inconclusive' as const), retryAfterMs: fc.constant(null) }),
   fc.record({ kind: fc.constant('impossible' as const) }),
 )
@@ -53,7 +58,9 @@ function check (before: AttemptRecord, event: AttemptEvent, next: AttemptRecord,
   if (next.state === 'settled') {
     assert.equal(next.dueAtMs, null)
     // Nothing but the owner's proof, or a person, says of a dispatched attempt that it was not sent.
-    if (!next.settlement!.sent && before.state !== 'prepared') assert.ok(event.type === 'settle' || event.type === 'resolve' || (event.type === 'lookup' && event.finding.kind === 'settled'))
+    if (!next.settlement!.sent && before.state !== 'prepared') {
+      assert.ok(event.type === 'settle' || event.type === 'resolve' || (event.type === 'lookup' && event.finding.kind === 'settled'))
+    }
     if (next.settlement!.code === 'NOT_APPLIED') assert.ok(history.absences >= 2 && before.state === 'unknown')
     if (before.state === 'prepared') assert.equal(next.settlement!.sent, false)
   } else if (next.state !== 'escalated') {
@@ -77,7 +84,7 @@ test('any sequence of events keeps the promises of an attempt', () => {
       const next = stamped(moved, nowMs)
       check(record, event, next, history)
       // An event that carries a token is done once: asked again it changes nothing.
-      if ('token' in event || event.type === 'cancel' || event.type === 'escalate' || event.type === 'resolve') assert.equal(advance(next, event).kind, 'already')
+      if ('token' in event || ['cancel', 'escalate', 'resolve'].includes(event.type)) assert.equal(advance(next, event).kind, 'already')
       record = next
     }
   }), { numRuns: 3_000 })

@@ -29,7 +29,7 @@ const records: Readonly<Record<AttemptState, AttemptRecord>> = { prepared, dispa
 /** Time enough for every wait of an absence. */
 const LATE = T0 + 10_000_000
 
-const absentFinding: Extract<Finding, { kind: 'absent' }> = { kind: 'absent', settlesAfterMs: 0, quiesced: true, withinRetention: true, retryable: true }
+const absentFinding: Finding = { kind: 'absent', settlesAfterMs: 0, quiesced: true, withinRetention: true, retryable: true }
 
 const events: Readonly<Record<string, AttemptEvent>> = {
   dispatch: { type: 'dispatch', token: TOKEN },
@@ -54,38 +54,45 @@ const events: Readonly<Record<string, AttemptEvent>> = {
 /** For each state what each event makes of it: a state, `already`, `refused`, or `alarm`. */
 const TABLE: Readonly<Record<AttemptState, Readonly<Record<keyof typeof events, AttemptState | 'already' | 'refused' | 'alarm'>>>> = {
   prepared: {
-    dispatch: 'dispatched', settleSent: 'alarm', settleOther: 'alarm', settleUnsent: 'settled', pend: 'alarm', lose: 'alarm', deadline: 'settled',
+    dispatch: 'dispatched', settleSent: 'alarm', settleOther: 'alarm', settleUnsent: 'settled',
+    pend: 'alarm', lose: 'alarm', deadline: 'settled',
     found: 'refused', foundOther: 'refused', running: 'refused', absent: 'refused', nothing: 'refused', impossible: 'refused',
     cancel: 'settled', escalate: 'refused', resolve: 'refused', resolveOther: 'refused',
   },
   dispatched: {
-    dispatch: 'already', settleSent: 'settled', settleOther: 'settled', settleUnsent: 'settled', pend: 'pending', lose: 'unknown', deadline: 'unknown',
+    dispatch: 'already', settleSent: 'settled', settleOther: 'settled', settleUnsent: 'settled',
+    pend: 'pending', lose: 'unknown', deadline: 'unknown',
     found: 'refused', foundOther: 'refused', running: 'refused', absent: 'refused', nothing: 'refused', impossible: 'refused',
     cancel: 'dispatched', escalate: 'refused', resolve: 'refused', resolveOther: 'refused',
   },
   unknown: {
-    dispatch: 'refused', settleSent: 'settled', settleOther: 'settled', settleUnsent: 'settled', pend: 'pending', lose: 'already', deadline: 'refused',
+    dispatch: 'refused', settleSent: 'settled', settleOther: 'settled', settleUnsent: 'settled',
+    pend: 'pending', lose: 'already', deadline: 'refused',
     found: 'settled', foundOther: 'settled', running: 'pending', absent: 'unknown', nothing: 'unknown', impossible: 'escalated',
     cancel: 'unknown', escalate: 'escalated', resolve: 'settled', resolveOther: 'settled',
   },
   pending: {
-    dispatch: 'refused', settleSent: 'settled', settleOther: 'settled', settleUnsent: 'alarm', pend: 'already', lose: 'refused', deadline: 'refused',
+    dispatch: 'refused', settleSent: 'settled', settleOther: 'settled', settleUnsent: 'alarm',
+    pend: 'already', lose: 'refused', deadline: 'refused',
     found: 'settled', foundOther: 'settled', running: 'pending', absent: 'pending', nothing: 'pending', impossible: 'escalated',
     cancel: 'pending', escalate: 'escalated', resolve: 'settled', resolveOther: 'settled',
   },
   escalated: {
-    dispatch: 'refused', settleSent: 'settled', settleOther: 'settled', settleUnsent: 'settled', pend: 'refused', lose: 'refused', deadline: 'refused',
+    dispatch: 'refused', settleSent: 'settled', settleOther: 'settled', settleUnsent: 'settled',
+    pend: 'refused', lose: 'refused', deadline: 'refused',
     found: 'settled', foundOther: 'settled', running: 'refused', absent: 'refused', nothing: 'refused', impossible: 'refused',
     cancel: 'escalated', escalate: 'already', resolve: 'settled', resolveOther: 'settled',
   },
   settled: {
-    dispatch: 'refused', settleSent: 'already', settleOther: 'alarm', settleUnsent: 'alarm', pend: 'refused', lose: 'refused', deadline: 'refused',
+    dispatch: 'refused', settleSent: 'already', settleOther: 'alarm', settleUnsent: 'alarm',
+    pend: 'refused', lose: 'refused', deadline: 'refused',
     found: 'already', foundOther: 'alarm', running: 'already', absent: 'already', nothing: 'already', impossible: 'already',
     cancel: 'already', escalate: 'refused', resolve: 'already', resolveOther: 'refused',
   },
 }
 
-const outcomeOf = (moved: Advance): string => moved.kind === 'changed' ? moved.record.state : moved.kind === 'refused' && moved.alarm ? 'alarm' : moved.kind
+const outcomeOf = (moved: Advance): string =>
+  moved.kind === 'changed' ? moved.record.state : moved.kind === 'refused' && moved.alarm ? 'alarm' : moved.kind
 
 for (const [state, row] of Object.entries(TABLE)) {
   test(`every event in state ${state} does what the table says, and nothing else`, () => {
@@ -166,7 +173,8 @@ test('a reference that is known is kept until a newer one is told', () => {
   const lost = after(dispatched, { type: 'lose', token: TOKEN, missing: 'm', reference: 'job-0' }, T0 + 20)
   assert.equal(lost.reference, 'job-0')
   assert.equal(after(lost, { type: 'pend', token: TOKEN, reference: null, retryAfterMs: null }, LATE).reference, 'job-0')
-  const running = (reference: string | null): AttemptEvent => ({ type: 'lookup', nowMs: LATE, finding: { kind: 'pending', reference, retryAfterMs: null } })
+  const running = (reference: string | null): AttemptEvent =>
+    ({ type: 'lookup', nowMs: LATE, finding: { kind: 'pending', reference, retryAfterMs: null } })
   assert.equal(after(lost, running(null), LATE).reference, 'job-0')
   assert.equal(after(lost, running('job-9'), LATE).reference, 'job-9')
 })
@@ -183,7 +191,8 @@ test('look-ups come at growing pauses, or when the upstream says, and end with a
   assert.equal(pauses.length, LOOKUPS_MAX - 1)
   assert.deepEqual([record.state, record.dueAtMs, record.lookups], ['escalated', null, LOOKUPS_MAX])
   assert.equal(after(unknown, { type: 'lookup', nowMs: LATE, finding: { kind: 'inconclusive', retryAfterMs: 7_000 } }, LATE).dueAtMs, LATE + 7_000)
-  assert.equal(after(pending, { type: 'lookup', nowMs: LATE, finding: { kind: 'pending', reference: null, retryAfterMs: 9_000 } }, LATE).dueAtMs, LATE + 9_000)
+  const inProgress: Finding = { kind: 'pending', reference: null, retryAfterMs: 9_000 }
+  assert.equal(after(pending, { type: 'lookup', nowMs: LATE, finding: inProgress }, LATE).dueAtMs, LATE + 9_000)
 })
 
 test('an operation that runs for ever ends with a person too, and with the latest reference', () => {

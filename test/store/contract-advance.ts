@@ -36,7 +36,8 @@ function changes (name: string, open: OpenStore): void {
     const settled = await settle(store, prepared)
     assert.equal(settled.revision, dispatched.revision + 1)
     assert.deepEqual(await store.advance(prepared, { type: 'dispatch', token: prepared.token }), { kind: 'refused', record: settled, alarm: false })
-    assert.deepEqual(await store.advance(dispatched, { type: 'lose', token: prepared.token, missing: 'x', reference: null }), { kind: 'refused', record: settled, alarm: false })
+    const lose: AttemptEvent = { type: 'lose', token: prepared.token, missing: 'x', reference: null }
+    assert.deepEqual(await store.advance(dispatched, lose), { kind: 'refused', record: settled, alarm: false })
     assert.deepEqual(await store.find(prepared.id), settled)
   })
 
@@ -53,10 +54,13 @@ function changes (name: string, open: OpenStore): void {
     const store = await open(t)
     const unknown = await reached(store, 'unknown')
     const absent = await changed(store, unknown, {
-      type: 'lookup', nowMs: unknown.unknownAtMs!, finding: { kind: 'absent', settlesAfterMs: 0, quiesced: false, withinRetention: true, retryable: false },
+      type: 'lookup',
+      nowMs: unknown.unknownAtMs!,
+      finding: { kind: 'absent', settlesAfterMs: 0, quiesced: false, withinRetention: true, retryable: false },
     })
     assert.ok(absent.firstAbsentAtMs! >= unknown.unknownAtMs!)
-    const running = await changed(store, absent, { type: 'lookup', nowMs: absent.firstAbsentAtMs!, finding: { kind: 'pending', reference: 'job', retryAfterMs: null } })
+    const pending = { kind: 'pending', reference: 'job', retryAfterMs: null } as const
+    const running = await changed(store, absent, { type: 'lookup', nowMs: absent.firstAbsentAtMs!, finding: pending })
     assert.equal(running.firstAbsentAtMs, null)
     assert.deepEqual(await store.find(unknown.id), running)
   })
@@ -65,7 +69,9 @@ function changes (name: string, open: OpenStore): void {
     const store = await open(t)
     const prepared = await begun(store)
     const events: readonly AttemptEvent[] = [
-      { type: 'dispatch', token: 'x' }, { type: 'settle', token: 'x', settlement: neverSent() }, { type: 'pend', token: 'x', reference: 1, retryAfterMs: null },
+      { type: 'dispatch', token: 'x' },
+      { type: 'settle', token: 'x', settlement: neverSent() },
+      { type: 'pend', token: 'x', reference: 1, retryAfterMs: null },
       { type: 'lose', token: 'x', missing: 'y', reference: null },
     ]
     for (const event of events) assert.deepEqual(await store.advance(prepared, event), { kind: 'refused', record: prepared, alarm: false })
@@ -111,7 +117,8 @@ function changes (name: string, open: OpenStore): void {
     const newer = await begun(store, { format: RECORD_FORMAT + 1 })
     assert.deepEqual(await store.find(newer.id), newer)
     assert.deepEqual(await store.advance(newer, { type: 'dispatch', token: newer.token }), { kind: 'refused', record: newer, alarm: false })
-    assert.deepEqual(await store.advance({ ...newer, format: RECORD_FORMAT }, { type: 'settle', token: newer.token, settlement: neverSent() }), { kind: 'refused', record: newer, alarm: false })
+    const settling = { type: 'settle', token: newer.token, settlement: neverSent() } as const
+    assert.deepEqual(await store.advance({ ...newer, format: RECORD_FORMAT }, settling), { kind: 'refused', record: newer, alarm: false })
     assert.deepEqual((await store.recall(nameFor(newer))).finding, { kind: 'in_progress', record: newer })
     assert.deepEqual(await store.find(newer.id), newer)
   })

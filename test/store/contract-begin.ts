@@ -15,7 +15,8 @@ export function beginContract (name: string, open: OpenStore): void {
 function repeats (name: string, open: OpenStore): void {
   test(`${name}: what was begun is found as it was begun, stamped by the store's clock`, async t => {
     const store = await open(t)
-    const record = draft({ target: 'c1', args: { list: [], nothing: null, text: 'Ünïcode \u2028 "quoted"', amount: 0.1, deep: { a: [{ b: [] }] } } })
+    const args = { list: [], nothing: null, text: 'Ünïcode \u2028 "quoted"', amount: 0.1, deep: { a: [{ b: [] }] } }
+    const record = draft({ target: 'c1', args })
     const answer = await store.begin(record, null, FREE)
     assert.equal(answer.kind, 'begun')
     const { record: stored } = answer as Extract<Begun, { kind: 'begun' }>
@@ -79,7 +80,8 @@ function keys (name: string, open: OpenStore): void {
   test(`${name}: an unused key is free, and nothing is begun without it being known how it was`, async t => {
     const store = await open(t)
     const record = draft()
-    assert.deepEqual(await store.recall(nameFor(record)), { finding: { kind: 'free', n: 0, g: 0, after: null }, runStopped: false, calls: 0, unresolved: 0 })
+    const recalled = await store.recall(nameFor(record))
+    assert.deepEqual(recalled, { finding: { kind: 'free', n: 0, g: 0, after: null }, runStopped: false, calls: 0, unresolved: 0 })
     const stale = await store.begin(record, { id: record.id, revision: 4 }, FREE)
     assert.equal(stale.kind, 'recalled')
     assert.deepEqual((stale as Extract<Begun, { kind: 'recalled' }>).recalled.finding, { kind: 'free', n: 0, g: 0, after: null })
@@ -120,7 +122,8 @@ function keys (name: string, open: OpenStore): void {
     assert.equal(answers.filter(answer => answer.kind === 'begun').length, 1)
     assert.equal(answers.filter(answer => answer.kind === 'recalled').length, 19)
     const late = await store.begin(draft({ args: { a: 1 } }), null, FREE)
-    assert.equal(late.kind === 'recalled' && late.recalled.finding.kind === 'in_progress' && late.recalled.finding.record.n, 1, 'the latest one is told, though an older one has the id that was asked for')
+    const told = late.kind === 'recalled' && late.recalled.finding.kind === 'in_progress' ? late.recalled.finding.record.n : null
+    assert.equal(told, 1, 'the latest one is told, though an older one has the id that was asked for')
   })
 
   test(`${name}: the upstream key changes with a new attempt unless the upstream provably saw nothing`, async t => {

@@ -141,9 +141,9 @@ function house (name: string, open: OpenStore): void {
     await store.close()
     const asks: ReadonlyArray<(closed: Store) => Promise<unknown>> = [
       s => s.ping(), s => s.find(record.id), s => s.recall(nameFor(record)), s => s.begin(draft(), null, FREE),
-      s => s.advance(record, { type: 'dispatch', token: record.token }), s => s.claimDue(1, 100), s => s.ofRun(record.tag, record.runKey, 1), s => s.unresolved(1),
-      s => s.stopRun(record.tag, record.runKey), s => s.stoppedRuns(), s => s.countRefusal(record.tag, record.runKey, 'a.v1'), s => s.enter(place(), NO_LIMITS, 100),
-      s => s.leave(place()), s => s.bindKey('a'),
+      s => s.advance(record, { type: 'dispatch', token: record.token }), s => s.claimDue(1, 100), s => s.ofRun(record.tag, record.runKey, 1),
+      s => s.unresolved(1), s => s.stopRun(record.tag, record.runKey), s => s.stoppedRuns(), s => s.countRefusal(record.tag, record.runKey, 'a.v1'),
+      s => s.enter(place(), NO_LIMITS, 100), s => s.leave(place()), s => s.bindKey('a'),
     ]
     for (const ask of asks) await assert.rejects(ask(store), StateUnavailable, ask.toString())
   })

@@ -123,7 +123,9 @@ function forgetting (name: string, open: OpenStore): void {
   test(`${name}: what is not settled is never forgotten, nor what it holds`, async t => {
     const store = await open(t, { retention: { resultMs: 20, settledMs: 40, runMs: 60 } })
     const held: AttemptRecord[] = []
-    for (const state of ['prepared', 'dispatched', 'unknown', 'pending', 'escalated'] as const) held.push(await reached(store, state, { target: state, run: state }))
+    for (const state of ['prepared', 'dispatched', 'unknown', 'pending', 'escalated'] as const) {
+      held.push(await reached(store, state, { target: state, run: state }))
+    }
     await sleep(300)
     for (const record of held) {
       assert.deepEqual(await store.find(record.id), record)
@@ -131,7 +133,8 @@ function forgetting (name: string, open: OpenStore): void {
     }
     assert.equal((await store.unresolved(10)).length, 3)
     assert.equal((await store.recall(nameFor(draft()))).unresolved, 3)
-    assert.equal((await store.begin({ ...draft(), ...{ token: 'other' }, id: held[0]!.id, recordKey: held[0]!.recordKey, fingerprint: held[0]!.fingerprint, runKey: held[0]!.runKey }, null, FREE)).kind, 'recalled')
+    const { id, recordKey, fingerprint, runKey } = held[0]!
+    assert.equal((await store.begin({ ...draft(), id, recordKey, fingerprint, runKey }, null, FREE)).kind, 'recalled')
   })
 
   test(`${name}: what a run has spent is kept while the run goes on`, async t => {

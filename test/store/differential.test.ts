@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import type { AttemptEvent, AttemptRecord, Finding, Settlement } from '../../src/attempts/attempt.ts'
 import { openRedis } from '../../src/store/redis.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { BeginLimits, Store } from '../../src/store/store.ts'
 import { startRedis, type RedisServer } from '../support/redis.ts'
 import { done, draft, nameFor, neighbours, neverSent, rejected, type Draft } from './drafts.ts'
 import { openMemory, type ModelStore } from './memory-store.ts'
@@ -27,7 +27,7 @@ after(async () => {
 })
 
 type Ask =
-  | { readonly verb: 'begin', readonly what: Draft, readonly token: number, readonly aware: boolean, readonly limits: { readonly callsPerRun: number | null, readonly concurrencyPerTenant: number | null, readonly unresolvedMax: number } }
+  | { readonly verb: 'begin', readonly what: Draft, readonly token: number, readonly aware: boolean, readonly limits: BeginLimits }
   | { readonly verb: 'advance', readonly which: number, readonly stale: boolean, readonly event: AttemptEvent }
   | { readonly verb: 'recall' | 'ofRun' | 'stopRun' | 'countRefusal', readonly what: Draft }
   | { readonly verb: 'enter' | 'leave', readonly what: Draft, readonly call: number, readonly calls: number | null, readonly places: number | null }
@@ -37,7 +37,8 @@ type Ask =
   | { readonly verb: 'bindKey', readonly key: string }
 
 const [tenant, neighbour] = neighbours()
-const mostly = <T>(usual: T, ...others: readonly T[]): fc.Arbitrary<T> => fc.oneof({ weight: 4, arbitrary: fc.constant(usual) }, fc.constantFrom(...others))
+const mostly = <T>(usual: T, ...others: readonly T[]): fc.Arbitrary<T> =>
+  fc.oneof({ weight: 4, arbitrary: fc.constant(usual) }, fc.constantFrom(...others))
 
 // A small world, so that asks meet each other.
 const drafts: fc.Arbitrary<Draft> = fc.record({
@@ -52,12 +53,17 @@ const drafts: fc.Arbitrary<Draft> = fc.record({
   guarded: fc.boolean(),
   sensitive: fc.constantFrom(false, false, true),
 })
-const settlements: fc.Arbitrary<Settlement> = fc.constantFrom(done(), done(null), rejected('UPSTREAM_REJECTED'), rejected('UPSTREAM_RATE_LIMITED', true), neverSent())
+const settlements: fc.Arbitrary<Settlement> = fc.constantFrom(
+  done(), done(null), rejected('UPSTREAM_REJECTED'), rejected('UPSTREAM_RATE_LIMITED', true), neverSent(),
+)
 const FAR_MS = 10_000_000_000_000
 const findings: fc.Arbitrary<Finding> = fc.oneof(
   fc.record({ kind: fc.constant('settled' as const), settlement: settlements }),
   fc.record({ kind: fc.constant('pending' as const), reference: fc.constantFrom(null, 'job'), retryAfterMs: fc.constant(null) }),
-  fc.record({ kind: fc.constant('absent' as const), settlesAfterMs: fc.constant(0), quiesced: fc.boolean(), withinRetention: fc.constant(true), retryable: fc.boolean() }),
+  fc.record({
+    kind: fc.constant('absent' as const), settlesAfterMs: fc.constant(0), quiesced: fc.boolean(), withinRetention: fc.constant(true),
+    retryable: fc.boolean(),
+  }),
   fc.constantFrom<Finding>({ kind: 'inconclusive', retryAfterMs: null }, { kind: 'impossible' }),
 )
 const tokens = fc.oneof({ weight: 9, arbitrary: fc.constant('own') }, fc.constant('another'))
@@ -71,12 +77,18 @@ const events: fc.Arbitrary<AttemptEvent> = fc.oneof(
   fc.constantFrom<AttemptEvent>({ type: 'cancel' }, { type: 'escalate' }),
   fc.record({ type: fc.constant('resolve' as const), settlement: settlements }),
 )
-const limits = fc.record({ callsPerRun: mostly<number | null>(null, 6), concurrencyPerTenant: mostly<number | null>(null, 3), unresolvedMax: mostly(100, 2) })
+const limits: fc.Arbitrary<BeginLimits> = fc.record({
+  callsPerRun: mostly<number | null>(null, 6), concurrencyPerTenant: mostly<number | null>(null, 3), unresolvedMax: mostly(100, 2),
+})
+const observations = fc.record({
+  verb: fc.constantFrom('enter' as const, 'leave' as const), what: drafts, call: fc.nat(3),
+  calls: fc.constantFrom(null, 5), places: fc.constantFrom(null, 2),
+})
 const asks: fc.Arbitrary<Ask> = fc.oneof(
   { weight: 9, arbitrary: fc.record({ verb: fc.constant('begin' as const), what: drafts, token: fc.nat(3), aware: fc.boolean(), limits }) },
   { weight: 16, arbitrary: fc.record({ verb: fc.constant('advance' as const), which: mostly(0, 1, 2, 3), stale: fc.boolean(), event: events }) },
   { weight: 2, arbitrary: fc.record({ verb: fc.constantFrom('recall' as const, 'ofRun' as const, 'countRefusal' as const), what: drafts }) },
-  { weight: 2, arbitrary: fc.record({ verb: fc.constantFrom('enter' as const, 'leave' as const), what: drafts, call: fc.nat(3), calls: fc.constantFrom(null, 5), places: fc.constantFrom(null, 2) }) },
+  { weight: 2, arbitrary: observations },
   fc.record({ verb: fc.constant('find' as const), which: fc.nat(9) }),
   fc.record({ verb: fc.constant('unresolved' as const), limit: fc.nat(5) }),
   fc.constantFrom<Ask>({ verb: 'stoppedRuns' }, { verb: 'bindKey', key: 'a' }, { verb: 'bindKey', key: 'b' }),
@@ -115,7 +127,7 @@ class Session {
       case 'leave': return store.leave(this.#place(ask))
       case 'find': return store.find(this.#first.at(-1 - ask.which)?.id ?? 'none')
       // Those that were begun within one millisecond stand in no order.
-      case 'unresolved': return ask.limit > 0 ? [...await store.unresolved(1_000)].sort((one, other) => one.id < other.id ? -1 : 1) : store.unresolved(0)
+      case 'unresolved': return [...await store.unresolved(ask.limit === 0 ? 0 : 1_000)].sort((one, other) => one.id < other.id ? -1 : 1)
       case 'stoppedRuns': return [...await store.stoppedRuns()].sort()
       case 'bindKey': return store.bindKey(ask.key)
     }
@@ -162,7 +174,9 @@ test('plain data, SQLite and Redis answer alike, whatever is asked', { timeout: 
       const sessions = [new Session([openMemory()]), new Session([sqlite]), new Session(replicas)]
       for (const [index, ask] of sequence.entries()) {
         const [model, ...drivers] = await Promise.all(sessions.map(async session => withoutSensitive(plain(await session.ask(ask)))))
-        for (const [driver, answer] of drivers.entries()) assert.deepEqual(answer, model, `${['sqlite', 'redis'][driver]}, ask ${index}: ${JSON.stringify(ask)}`)
+        for (const [driver, answer] of drivers.entries()) {
+          assert.deepEqual(answer, model, `${['sqlite', 'redis'][driver]}, ask ${index}: ${JSON.stringify(ask)}`)
+        }
       }
     } finally {
       await sqlite.close()

@@ -6,7 +6,7 @@ import { Identity } from '../../src/attempts/identity.ts'
 import type { JsonObject } from '../../src/catalog/catalog.ts'
 import { Secret } from '../../src/secret.ts'
 import { nameOf } from '../../src/store/codec.ts'
-import type { Begun, BeginLimits, Recalled, RecordName, Store } from '../../src/store/store.ts'
+import type { After, Begun, BeginLimits, Recalled, RecordName, Store } from '../../src/store/store.ts'
 
 export const identity = new Identity(new Secret('env:TEST', Buffer.alloc(32, 7)))
 
@@ -71,12 +71,13 @@ export function done (result: Settlement['result'] = { ok: true }): Settlement {
 }
 
 export function rejected (code: string, retryable = false): Settlement {
-  return { ...done(null), outcome: 'rejected', code, message: 'No.', retryable, evidence: { ...NO_EVIDENCE, source: 'response', upstreamStatus: 422 } }
+  const evidence = { ...NO_EVIDENCE, source: 'response', upstreamStatus: 422 } as const
+  return { ...done(null), outcome: 'rejected', code, message: 'No.', retryable, evidence }
 }
 
 export const neverSent = (): Settlement => unsent('UPSTREAM_UNREACHABLE', 'The upstream could not be reached; nothing was sent.', true)
 
-export async function begun (store: Store, over: Draft = {}, after: { readonly id: string, readonly revision: number } | null = null, limits: BeginLimits = FREE): Promise<AttemptRecord> {
+export async function begun (store: Store, over: Draft = {}, after: After | null = null, limits: BeginLimits = FREE): Promise<AttemptRecord> {
   const answer = await store.begin(draft(over), after, limits)
   assert.equal(answer.kind, 'begun')
   return (answer as Extract<Begun, { kind: 'begun' }>).record

@@ -8,6 +8,12 @@ interface Run { stopped: boolean, readonly calls: Map<string, number>, readonly 
 
 export type ModelStore = Omit<Store, 'claimDue'>
 
+function made<V> (map: Map<string, V>, key: string, make: () => V): V {
+  const value = map.get(key) ?? make()
+  map.set(key, value)
+  return value
+}
+
 export function openMemory (): ModelStore {
   const attempts: AttemptRecord[] = []
   const runs = new Map<string, Run>()
@@ -15,11 +21,12 @@ export function openMemory (): ModelStore {
   const stopped = new Set<string>()
   let bound: string | null = null
   let nowMs = 1_000_000
-  const runOf = (key: string): Run => runs.get(key) ?? runs.set(key, { stopped: false, calls: new Map(), refusals: new Map(), last: new Map() }).get(key)!
-  const placesOf = (tenant: string, action: string): Set<string> => places.get(`${action} ${tenant}`) ?? places.set(`${action} ${tenant}`, new Set()).get(`${action} ${tenant}`)!
+  const runOf = (key: string): Run => made(runs, key, () => ({ stopped: false, calls: new Map(), refusals: new Map(), last: new Map() }))
+  const placesOf = (tenant: string, action: string): Set<string> => made(places, `${action} ${tenant}`, () => new Set())
   const add = (counts: Map<string, number>, name: string): number => counts.set(name, (counts.get(name) ?? 0) + 1).get(name)!
   const find = (id: string): AttemptRecord | null => attempts.find(record => record.id === id) ?? null
-  const latest = (recordKey: string): AttemptRecord | null => attempts.filter(record => record.recordKey === recordKey).sort((one, other) => other.n - one.n)[0] ?? null
+  const latest = (recordKey: string): AttemptRecord | null =>
+    attempts.filter(record => record.recordKey === recordKey).sort((one, other) => other.n - one.n)[0] ?? null
 
   function recall (name: RecordName): Recalled {
     const run = runOf(name.runKey)
@@ -27,7 +34,7 @@ export function openMemory (): ModelStore {
       finding: judgeRepeat(name, latest(name.recordKey), run.last.get(name.upstream) ?? null, nowMs),
       runStopped: run.stopped,
       calls: run.calls.get(name.action) ?? 0,
-      unresolved: attempts.filter(record => record.owner.tenant === name.tenant && record.action === name.action && isUnresolved(record.state)).length,
+      unresolved: attempts.filter(({ owner, action, state }) => owner.tenant === name.tenant && action === name.action && isUnresolved(state)).length,
     }
   }
 

@@ -9,7 +9,8 @@ const NOW = 5_000_000
 const base = draft({ args: { a: 1 } })
 const keyed = draft({ args: { a: 1 }, key: 'k' })
 
-const settledAt = (record: AttemptRecord, settlement: Settlement, agoMs = 0): AttemptRecord => ({ ...record, state: 'settled', revision: 3, settlement, settledAtMs: NOW - agoMs })
+const settledAt = (record: AttemptRecord, settlement: Settlement, agoMs = 0): AttemptRecord =>
+  ({ ...record, state: 'settled', revision: 3, settlement, settledAtMs: NOW - agoMs })
 
 test('a key that was never used is free', () => {
   assert.deepEqual(judgeRepeat(nameFor(base), null, 'att_other', NOW), { kind: 'free', n: 0, g: 0, after: null })
@@ -25,10 +26,14 @@ test('an attempt that is not settled is merged with always, however old it is an
 
 test('a settled attempt without a key is merged with for ten minutes, and while it is the last write of its run on its upstream', () => {
   const rows: ReadonlyArray<readonly [number, string | null, 'duplicate' | 'free']> = [
-    [0, base.id, 'duplicate'], [UNKEYED_MERGE_MS, base.id, 'duplicate'], [UNKEYED_MERGE_MS + 1, base.id, 'free'], [0, 'att_other', 'free'], [0, null, 'free'],
+    [0, base.id, 'duplicate'], [UNKEYED_MERGE_MS, base.id, 'duplicate'], [UNKEYED_MERGE_MS + 1, base.id, 'free'],
+    [0, 'att_other', 'free'], [0, null, 'free'],
   ]
-  for (const [agoMs, last, kind] of rows) assert.equal(judgeRepeat(nameFor(base), settledAt(base, done(), agoMs), last, NOW).kind, kind, `${agoMs} ${last}`)
-  assert.equal(judgeRepeat(nameFor(keyed), settledAt(keyed, done(), 10 * UNKEYED_MERGE_MS), 'att_other', NOW).kind, 'duplicate', 'with a key it is merged with for as long as it is known')
+  for (const [agoMs, last, kind] of rows) {
+    assert.equal(judgeRepeat(nameFor(base), settledAt(base, done(), agoMs), last, NOW).kind, kind, `${agoMs} ${last}`)
+  }
+  const old = judgeRepeat(nameFor(keyed), settledAt(keyed, done(), 10 * UNKEYED_MERGE_MS), 'att_other', NOW)
+  assert.equal(old.kind, 'duplicate', 'with a key it is merged with for as long as it is known')
 })
 
 test('a rejection that frees its key lets the next attempt begin at once', () => {

@@ -33,7 +33,8 @@ async function scriptsRun (): Promise<number> {
 
 test('two replicas over one Redis: of 50 equal begins at once one is begun, and both can go on with it', async t => {
   const [one, other] = [await open(t), await open(t)]
-  const answers = await Promise.all(Array.from({ length: 50 }, (_, index) => (index % 2 === 0 ? one : other).begin(draft({ args: { same: 1 }, target: 'c1' }), null, FREE)))
+  const answers = await Promise.all(Array.from({ length: 50 }, (_, index) =>
+    (index % 2 === 0 ? one : other).begin(draft({ args: { same: 1 }, target: 'c1' }), null, FREE)))
   const winners = answers.filter(answer => answer.kind === 'begun')
   assert.equal(winners.length, 1)
   const record = winners[0]!.kind === 'begun' ? winners[0]!.record : assert.fail()
@@ -168,7 +169,9 @@ test('a server that has forgotten its scripts is told them again', async t => {
 test('after kill -9 and a restart everything that was acknowledged is there, and the store goes on by itself', async t => {
   const store = await open(t)
   const records = []
-  for (const state of ['prepared', 'dispatched', 'unknown', 'pending', 'escalated', 'settled'] as const) records.push(await reached(store, state, { target: state }))
+  for (const state of ['prepared', 'dispatched', 'unknown', 'pending', 'escalated', 'settled'] as const) {
+    records.push(await reached(store, state, { target: state }))
+  }
   await server.kill9()
   await assert.rejects(store.begin(draft(), null, FREE), StateUnavailable)
   const startedAtMs = performance.now()
@@ -262,7 +265,9 @@ test('a server whose password is wrong, or that is not there, is told without th
   const locked = await startRedis({ settings: ['--requirepass', 'right-horse'] })
   t.after(() => locked.stop())
   const withPassword = (password: string): string => `redis://:${password}@127.0.0.1:${locked.port}`
-  await assert.rejects(openRedis(withPassword('wrong-horse'), { startMs: 800 }), (error: unknown) => error instanceof StateUnavailable && !error.message.includes('wrong-horse'))
+  await assert.rejects(openRedis(withPassword('wrong-horse'), { startMs: 800 }), (error: unknown) =>
+    error instanceof StateUnavailable && !error.message.includes('wrong-horse'))
+  await (await open(t, withPassword('right-horse'))).ping()
   const nowhere = await startRedis()
   await nowhere.stop()
   await assert.rejects(openRedis(nowhere.url, { startMs: 500 }), StateUnavailable)

@@ -72,7 +72,8 @@ test('what is not a database of ours is refused and left as it is', async t => {
   const foreign = new DatabaseSync(join(path, 'foreign.db'))
   foreign.exec('CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)')
   foreign.close()
-  assert.throws(() => openSqlite(join(path, 'foreign.db')), (error: unknown) => error instanceof StateRefused && /another program/.test(error.message))
+  assert.throws(() => openSqlite(join(path, 'foreign.db')), (error: unknown) =>
+    error instanceof StateRefused && /another program/.test(error.message))
   const still = new DatabaseSync(join(path, 'foreign.db'))
   assert.equal(still.prepare('SELECT x FROM theirs').get()!['x'], 1)
   still.close()
@@ -129,7 +130,8 @@ async function linesUntilKilled (child: ChildProcess, wanted: number): Promise<s
 test('a disk that takes no more makes the state unavailable, and what was acknowledged stays', async t => {
   const path = join(folder(t), 'aval.db')
   // The shell limits the size of a file that its child may write: 4,000 blocks of 512 or 1,024 bytes.
-  const child = spawnSync('sh', ['-c', 'ulimit -f 4000; exec "$0" "$@"', process.execPath, WRITER, path, '7', 'until-full'], { encoding: 'utf8', maxBuffer: 1 << 26, timeout: 60_000 })
+  const child = spawnSync('sh', ['-c', 'ulimit -f 4000; exec "$0" "$@"', process.execPath, WRITER, path, '7', 'until-full'],
+    { encoding: 'utf8', maxBuffer: 1 << 26, timeout: 60_000 })
   assert.match(child.stderr, /StateUnavailable/, child.stderr.slice(-500))
   const acknowledged = child.stdout.trim().split('\n')
   assert.ok(acknowledged.length > 50)

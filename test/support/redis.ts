@@ -37,7 +37,8 @@ export async function startRedis (options: RedisOptions = {}): Promise<RedisServ
   const folder = mkdtempSync(join(tmpdir(), 'aval-redis-'))
   const port = await freePort()
   const settings = [
-    '--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', '', '--appendonly', options.aof === false ? 'no' : 'yes', '--appendfsync', 'everysec',
+    '--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', '',
+    '--appendonly', options.aof === false ? 'no' : 'yes', '--appendfsync', 'everysec',
     ...(options.cluster === true ? ['--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1'] : []),
     ...(options.settings ?? []),
   ]
