@@ -311,6 +311,22 @@ describe('a credential that was refused', () => {
   })
 })
 
+describe('a line of the log', () => {
+  test('that holds a secret of any upstream or tenant, however written, is replaced by a line that says so', async () => {
+    const credentials = createCredentials({ env: { ONE: 'one-secret', OTHER: 'other "secret"' } })
+    await credentials.obtain(shopWith(bearer('env:ONE'), null, 'one'), 'a', 'read')
+    await credentials.obtain(shopWith(bearer('env:OTHER'), null, 'other'), 'b', 'read')
+    const quoted = JSON.stringify('other "secret"')
+    const lines = ['one-secret', quoted, JSON.stringify(quoted), Buffer.from('one-secret').toString('base64')]
+    for (const line of lines) {
+      const scrubbed = credentials.scrub(`{"msg":"upstream said","text":${JSON.stringify(line)}}`)
+      assert.equal((JSON.parse(scrubbed) as { level: string }).level, 'error')
+      assert.doesNotMatch(scrubbed, /secret""|one-secret|other|b25l/)
+    }
+    assert.equal(credentials.scrub('{"msg":"nothing in it"}'), '{"msg":"nothing in it"}')
+  })
+})
+
 describe('checking what upstreams declare', () => {
   test('names every fault once, and knows that a tenant comes later', async () => {
     const credentials = createCredentials({ env: { SHORT: 'abc', GOOD: 'abcdefgh' } })
