@@ -96,7 +96,7 @@ const asks: fc.Arbitrary<Ask> = fc.oneof(
 )
 
 /** One store and what its caller has seen of it. */
-class Session {
+class Asker {
   readonly #stores: ReadonlyArray<ModelStore>
   /** As first seen, and as last seen. */
   readonly #first: AttemptRecord[] = []
@@ -171,9 +171,9 @@ test('plain data, SQLite and Redis answer alike, whatever is asked', { timeout: 
     await server.command('FLUSHALL')
     const sqlite = openSqlite(join(folder, `${++file}.db`))
     try {
-      const sessions = [new Session([openMemory()]), new Session([sqlite]), new Session(replicas)]
+      const askers = [new Asker([openMemory()]), new Asker([sqlite]), new Asker(replicas)]
       for (const [index, ask] of sequence.entries()) {
-        const [model, ...drivers] = await Promise.all(sessions.map(async session => withoutSensitive(plain(await session.ask(ask)))))
+        const [model, ...drivers] = await Promise.all(askers.map(async asker => withoutSensitive(plain(await asker.ask(ask)))))
         for (const [driver, answer] of drivers.entries()) {
           assert.deepEqual(answer, model, `${['sqlite', 'redis'][driver]}, ask ${index}: ${JSON.stringify(ask)}`)
         }
