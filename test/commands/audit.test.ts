@@ -12,7 +12,9 @@ import { chainHash } from '../../src/telemetry/audit-row.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import { attemptEvent, callEvent, intentEvent, refusalEvent, resultEvent } from '../telemetry/events.ts'
 
-const openIn = (folder: string): Promise<Audit> => openAudit({ folder, keyId: 'hmac-1', metrics: createMetrics().audit, onFault: () => {}, segmentBytesMax: 2_500 })
+const openIn = (folder: string): Promise<Audit> => openAudit(
+  { folder, keyId: 'hmac-1', metrics: createMetrics().audit, onFault: () => {}, segmentBytesMax: 2_500 },
+)
 
 async function work (audit: Audit, name: string): Promise<void> {
   for (let index = 0; index < 4; index += 1) {
@@ -64,7 +66,9 @@ async function copy (t: TestContext): Promise<string> {
   return folder
 }
 
-const filesOf = async (folder: string, ...endings: string[]): Promise<string[]> => (await readdir(folder)).filter(name => endings.some(ending => name.endsWith(ending))).sort()
+const filesOf = async (folder: string, ...endings: string[]): Promise<string[]> => (await readdir(folder)).filter(
+  name => endings.some(ending => name.endsWith(ending)),
+).sort()
 const kindsOf = ({ findings }: AuditReport): string[] => findings.map(({ kind }) => kind)
 
 /** What verification says of a folder with one file changed; the file is as it was afterwards. */
@@ -88,7 +92,9 @@ describe('an audit that nobody touched', () => {
   test('is in order: a closed chain, one of a process that died, and another closed one', async () => {
     const report = await verifyAudit(whole)
     assert.deepEqual(report.findings, [])
-    assert.deepEqual(report.writers.map(({ writer, state }) => [writer, state]), [[writers[0], 'closed'], [writers[1], 'recovered'], [writers[2], 'closed']])
+    assert.deepEqual(
+      report.writers.map(({ writer, state }) => [writer, state]), [[writers[0], 'closed'], [writers[1], 'recovered'], [writers[2], 'closed']],
+    )
     assert.equal(auditExitCode(report), 0)
     assert.ok((await filesOf(whole, '.jsonl')).length > 6, 'the chains have several segments')
   })
@@ -182,7 +188,10 @@ describe('a change is found', () => {
     const [name] = await filesOf(folder, '.jsonl')
     const report = await spoiled(folder, name!, bytes => Buffer.from(bytes.toString().replace('"seq":3,', '"seq":7,')))
     assert.ok(report !== 'unreadable')
-    assert.deepEqual(report.findings.slice(0, 1).map(({ kind, writer, seq, file }) => ({ kind, writer, seq, file })), [{ kind: 'broken', writer: writers[0], seq: 3, file: name }])
+    assert.deepEqual(
+      report.findings.slice(0, 1).map(({ kind, writer, seq, file }) => ({ kind, writer, seq, file })),
+      [{ kind: 'broken', writer: writers[0], seq: 3, file: name }],
+    )
     assert.equal(auditExitCode(report), 1)
     assert.match(describeAudit(report)[0]!, /^broken \S+ row 3: /)
   })

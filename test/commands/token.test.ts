@@ -5,7 +5,9 @@ import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 import { decodeJwt, exportJWK, generateKeyPair } from 'jose'
 import { Identity } from '../../src/attempts/identity.ts'
-import { makeDemoKey, makeSigningKey, mintToken, readSigningKey, SigningKeyFault, TokenFault, writeSigningKey, type TokenRequest } from '../../src/commands/token.ts'
+import {
+  makeDemoKey, makeSigningKey, mintToken, readSigningKey, SigningKeyFault, TokenFault, writeSigningKey, type TokenRequest,
+} from '../../src/commands/token.ts'
 import { createTokenVerifier, type TokenVerifier } from '../../src/execution/access-token.ts'
 import { Secret } from '../../src/secret.ts'
 
@@ -16,7 +18,9 @@ const request: TokenRequest = { key, issuer: ISSUER, audience: AUDIENCE, sub: 'a
 
 function verifierFor (jwks: unknown, demo = false): TokenVerifier {
   const identity = new Identity(new Secret('test', Buffer.alloc(32, 1)))
-  return createTokenVerifier({ issuer: ISSUER, audience: AUDIENCE, jwks: { kind: 'url', url: 'https://issuer.example/jwks' }, identity, fetchJwks: async () => jwks, demo })
+  return createTokenVerifier(
+    { issuer: ISSUER, audience: AUDIENCE, jwks: { kind: 'url', url: 'https://issuer.example/jwks' }, identity, fetchJwks: async () => jwks, demo },
+  )
 }
 
 async function folderFor (t: TestContext): Promise<string> {
@@ -29,7 +33,9 @@ describe('a minted token', () => {
   test('is believed by a broker that has the public half of the key', async () => {
     const token = await mintToken({ ...request, tenant: 'acme', run: 'run-1', claims: { customers: ['C-1'] } })
     const caller = await verifierFor(key.jwks).verify(`Bearer ${token}`)
-    assert.deepEqual([caller.sub, caller.tenant, caller.run, caller.roles, caller.claims['customers']], ['agent-1', 'acme', 'run-1', ['support_agent'], ['C-1']])
+    assert.deepEqual(
+      [caller.sub, caller.tenant, caller.run, caller.roles, caller.claims['customers']], ['agent-1', 'acme', 'run-1', ['support_agent'], ['C-1']],
+    )
   })
 
   test('lives an hour, or as long as was asked', async () => {
@@ -51,7 +57,9 @@ describe('a minted token', () => {
     ['that lives longer than a day', { ttlSeconds: 86_401 }],
     ['that is dead already', { ttlSeconds: 0 }],
     ['that lives half a second', { ttlSeconds: 0.5 }],
-    ...['iss', 'aud', 'sub', 'exp', 'jti', 'roles', 'tenant', 'run_id'].map((name): [string, Partial<TokenRequest>] => [`with ${name} set by hand`, { claims: { [name]: 'x' } }]),
+    ...['iss', 'aud', 'sub', 'exp', 'jti', 'roles', 'tenant', 'run_id'].map(
+      (name): [string, Partial<TokenRequest>] => [`with ${name} set by hand`, { claims: { [name]: 'x' } }],
+    ),
   ]
   for (const [what, parts] of refused) {
     test(`is not made ${what}`, async () => {
@@ -82,7 +90,11 @@ describe('a signing key', () => {
   test('that cannot be used is refused, and never quoted', async t => {
     const path = join(await folderFor(t), 'dev.key')
     const rsa = await exportJWK((await generateKeyPair('RSA-OAEP', { extractable: true })).privateKey)
-    for (const text of ['', '{', '[]', 'null', '{}', JSON.stringify({ ...key.jwk, kid: undefined }), JSON.stringify(key.jwks.keys[0]), JSON.stringify({ ...rsa, kid: 'a', alg: 'RSA-OAEP' }), '{"kty":"oct","kid":"a","alg":"HS256","d":"x"}']) {
+    const damaged = [
+      '', '{', '[]', 'null', '{}', JSON.stringify({ ...key.jwk, kid: undefined }), JSON.stringify(key.jwks.keys[0]),
+      JSON.stringify({ ...rsa, kid: 'a', alg: 'RSA-OAEP' }), '{"kty":"oct","kid":"a","alg":"HS256","d":"x"}',
+    ]
+    for (const text of damaged) {
       await writeFile(path, text)
       const fault = await readSigningKey(path).then(() => assert.fail(text), (error: unknown) => error)
       assert.ok(fault instanceof SigningKeyFault)

@@ -213,7 +213,9 @@ describe('a remembered token', () => {
 })
 
 describe('a key set file', () => {
-  async function fileSetting (t: TestContext, text: string): Promise<Omit<Setting, 'jwks'> & { readonly path: string, readonly write: (text: string) => Promise<void> }> {
+  async function fileSetting (t: TestContext, text: string): Promise<Omit<Setting, 'jwks'> & {
+    readonly path: string, readonly write: (text: string) => Promise<void>,
+  }> {
     const folder = await mkdtemp(join(tmpdir(), 'aval-keys-'))
     t.after(() => rm(folder, { recursive: true, force: true }))
     const path = join(folder, 'jwks.json')
@@ -224,7 +226,8 @@ describe('a key set file', () => {
     await write(text)
     const { clock, move } = movableClock()
     const verifier = createTokenVerifier({
-      issuer: ISSUER, audience: AUDIENCE, jwks: { kind: 'file', path }, identity, fetchJwks: () => assert.fail('a file is not fetched'), demo: false, clock,
+      issuer: ISSUER, audience: AUDIENCE, jwks: { kind: 'file', path }, identity, fetchJwks: () => assert.fail('a file is not fetched'),
+      demo: false, clock,
     })
     return { verifier, path, write, move, ...callers(verifier) }
   }
@@ -240,7 +243,10 @@ describe('a key set file', () => {
     assert.equal(await codeOf(await signToken(second)), null)
   })
 
-  for (const [what, text] of [['garbage', '{"keys": ['], ['another document', '[]'], ['nothing', ''], ['no object among its keys', '{"keys": [null]}']] as const) {
+  const damages = [
+    ['garbage', '{"keys": ['], ['another document', '[]'], ['nothing', ''], ['no object among its keys', '{"keys": [null]}'],
+  ] as const
+  for (const [what, text] of damages) {
     test(`that holds ${what} makes every token refused until it is right again`, async t => {
       const { codeOf, write, move } = await fileSetting(t, setOf(first.jwk))
       const token = await signToken(first)
@@ -300,7 +306,11 @@ describe('the fetch of a key set', () => {
     })
   }
 
-  for (const url of ['http://issuer.example/jwks', 'http://127.0.0.1.evil.example/', 'http://10.0.0.1/jwks', 'file:///etc/passwd', 'data:application/json,{}', 'https://name:secret@issuer.example/', 'jwks', '']) {
+  const forbidden = [
+    'http://issuer.example/jwks', 'http://127.0.0.1.evil.example/', 'http://10.0.0.1/jwks', 'file:///etc/passwd', 'data:application/json,{}',
+    'https://name:secret@issuer.example/', 'jwks', '',
+  ]
+  for (const url of forbidden) {
     test(`refuses to ask "${url}"`, async t => {
       const { fetch } = await fetcherFor(t)
       await assert.rejects(fetch(url), /over https/)

@@ -21,10 +21,13 @@ async function setting (t: TestContext) {
   const faults: Array<string | null> = []
   const revocations = createRevocations({ path, clock, onRead: ({ fault }) => { faults.push(fault) } })
   const verifier = createTokenVerifier({
-    issuer: ISSUER, audience: AUDIENCE, jwks: { kind: 'url', url: 'https://issuer.example/jwks' }, identity: new Identity(new Secret('test', Buffer.alloc(32, 7))),
+    issuer: ISSUER, audience: AUDIENCE, jwks: { kind: 'url', url: 'https://issuer.example/jwks' },
+    identity: new Identity(new Secret('test', Buffer.alloc(32, 7))),
     fetchJwks: async () => ({ keys: [key.jwk] }), demo: false, clock, isRevoked: revocations.isRevoked,
   })
-  const isBelieved = (token: string): Promise<boolean> => authenticate({ authorization: `Bearer ${token}` }, { verifier }).then(() => true, () => false)
+  const isBelieved = (token: string): Promise<boolean> => authenticate(
+    { authorization: `Bearer ${token}` }, { verifier },
+  ).then(() => true, () => false)
   return { path, faults, isBelieved, second: () => { movedMs += 1_000 } }
 }
 
@@ -69,7 +72,11 @@ describe('the list of revocations', () => {
     assert.equal(await isBelieved(token), true)
   })
 
-  for (const line of ['{', '[]', 'null', '"agent-7"', '{"sub": "agent-7"}', `{"iss": "${ISSUER}"}`, `{"iss": "${ISSUER}", "sub": 7}`, `{"iss": "${ISSUER}", "sub": "a", "jti": "b"}`]) {
+  const malformed = [
+    '{', '[]', 'null', '"agent-7"', '{"sub": "agent-7"}', `{"iss": "${ISSUER}"}`, `{"iss": "${ISSUER}", "sub": 7}`,
+    `{"iss": "${ISSUER}", "sub": "a", "jti": "b"}`,
+  ]
+  for (const line of malformed) {
     test(`revokes everything while it holds ${line}`, async t => {
       const { path, faults, isBelieved, second } = await setting(t)
       const token = await signToken(key)

@@ -9,7 +9,9 @@ import { authenticate } from '../../src/execution/authenticate.ts'
 import type { Caller } from '../../src/execution/call.ts'
 import { Secret } from '../../src/secret.ts'
 import { createJwksFetcher } from '../../src/upstream/jwks.ts'
-import { AUDIENCE, goodClaims, ISSUER, issuerKey, signToken, startJwksServer, type Claims, type IssuerKey, type JwksServer } from '../support/issuer.ts'
+import {
+  AUDIENCE, goodClaims, ISSUER, issuerKey, signToken, startJwksServer, type Claims, type IssuerKey, type JwksServer,
+} from '../support/issuer.ts'
 
 const identity = new Identity(new Secret('test', Buffer.alloc(32, 7)))
 const rsa = await issuerKey('rsa-1')
@@ -144,7 +146,8 @@ describe('a forged token', () => {
     const { call } = await setting(t)
     const key = createPublicKey({ key: rsa.jwk as never, format: 'jwk' })
     const secrets = [
-      key.export({ type: 'spki', format: 'pem' }), key.export({ type: 'spki', format: 'der' }), key.export({ type: 'pkcs1', format: 'pem' }), JSON.stringify(rsa.jwk), rsa.jwk.n!, '',
+      key.export({ type: 'spki', format: 'pem' }), key.export({ type: 'spki', format: 'der' }), key.export({ type: 'pkcs1', format: 'pem' }),
+      JSON.stringify(rsa.jwk), rsa.jwk.n!, '',
     ]
     for (const secret of secrets) {
       const head = `${segment({ alg: 'HS256', typ: 'at+jwt', kid: 'rsa-1' })}.${segment(goodClaims())}`
@@ -173,7 +176,9 @@ describe('a forged token', () => {
 
   test('of a key with 1024 bits is refused', async t => {
     const { subtle } = globalThis.crypto
-    const pair = await subtle.generateKey({ name: 'RSASSA-PKCS1-v1_5', modulusLength: 1024, publicExponent: new Uint8Array([1, 0, 1]), hash: 'SHA-256' }, true, ['sign', 'verify'])
+    const pair = await subtle.generateKey(
+      { name: 'RSASSA-PKCS1-v1_5', modulusLength: 1024, publicExponent: new Uint8Array([1, 0, 1]), hash: 'SHA-256' }, true, ['sign', 'verify'],
+    )
     const weak = { ...await subtle.exportKey('jwk', pair.publicKey), kid: 'weak', alg: 'RS256', key_ops: undefined } as JWK
     const { call } = await setting(t, {}, [weak])
     const head = `${segment({ alg: 'RS256', typ: 'at+jwt', kid: 'weak' })}.${segment(goodClaims())}`
@@ -186,7 +191,8 @@ describe('a forged token', () => {
     const token = await signToken(rsa)
     const [head, body, signature] = token.split('.') as [string, string, string]
     const changed = (text: string): string => `${text[0] === 'A' ? 'B' : 'A'}${text.slice(1)}`
-    for (const forged of [`${changed(head)}.${body}.${signature}`, `${head}.${changed(body)}.${signature}`, `${head}.${body}.${changed(signature)}`]) {
+    const forgeries = [`${changed(head)}.${body}.${signature}`, `${head}.${changed(body)}.${signature}`, `${head}.${body}.${changed(signature)}`]
+    for (const forged of forgeries) {
       assert.equal((await refusalOf(call(forged))).code, 'UNAUTHENTICATED')
     }
   })
@@ -354,7 +360,10 @@ describe('roles of a person', () => {
 })
 
 test('a verifier without an issuer or an audience cannot be made', () => {
-  const options = { issuer: ISSUER, audience: AUDIENCE, jwks: { kind: 'url', url: 'https://issuer.example/jwks' } as const, identity, fetchJwks: async () => ({ keys: [] }), demo: false }
+  const options = {
+    issuer: ISSUER, audience: AUDIENCE, jwks: { kind: 'url', url: 'https://issuer.example/jwks' } as const, identity,
+    fetchJwks: async () => ({ keys: [] }), demo: false,
+  }
   assert.throws(() => createTokenVerifier({ ...options, issuer: '' }), TypeError)
   assert.throws(() => createTokenVerifier({ ...options, audience: '' }), TypeError)
 })

@@ -43,7 +43,9 @@ async function rowsOf (folder: string, writer: string): Promise<Row[]> {
 const findingsOf = async (folder: string): Promise<string[]> => (await verifyAudit(folder)).findings.map(({ kind }) => kind)
 
 /** A real file that fails when told to, as a disk does. */
-function failingDisk (): { openFile: (path: string) => Promise<AuditFile>, fail: 'never' | 'write' | 'half_write' | 'sync', syncs: number, held: Promise<void> } {
+function failingDisk (): {
+  openFile: (path: string) => Promise<AuditFile>, fail: 'never' | 'write' | 'half_write' | 'sync', syncs: number, held: Promise<void>,
+} {
   const disk = {
     fail: 'never' as 'never' | 'write' | 'half_write' | 'sync',
     syncs: 0,
@@ -84,7 +86,10 @@ describe('a row', () => {
   test('is canonical JSON, whatever it says', () => {
     const text = fc.string({ unit: 'binary', maxLength: 40 })
     fc.assert(fc.property(text, text, fc.double(), fc.nat(), (asked, code, ms, seq) => {
-      const fields = { event: 'action.refused' as const, asked: asked.replace(/[^\x20-\x5b\x5d-\x7e]/gu, '?'), code: code.replace(/[^\x20-\x5b\x5d-\x7e]/gu, '?'), ms: Number.isFinite(ms) ? ms : 0, sent: false }
+      const fields = {
+        event: 'action.refused' as const, asked: asked.replace(/[^\x20-\x5b\x5d-\x7e]/gu, '?'), code: code.replace(/[^\x20-\x5b\x5d-\x7e]/gu, '?'),
+        ms: Number.isFinite(ms) ? ms : 0, sent: false,
+      }
       const { line, hash } = writeRow(fields, { writer: 'w', seq, prev: NO_HASH, timeMs: 0 })
       assert.equal(canonicalize(JSON.parse(line)), line)
       const { hash: stated, ...body } = JSON.parse(line) as { hash: string }
@@ -101,7 +106,8 @@ describe('a row', () => {
     await audit.close()
     const rows = await rowsOf(folder, audit.writer)
     assert.deepEqual([...new Set(rows.map(({ event }) => event))].sort(), [
-      'action.called', 'action.refused', 'audit.closed', 'audit.opened', 'execution.escalated', 'execution.intent', 'execution.pending', 'execution.resolved', 'execution.result',
+      'action.called', 'action.refused', 'audit.closed', 'audit.opened', 'execution.escalated', 'execution.intent', 'execution.pending',
+      'execution.resolved', 'execution.result',
       'execution.unknown', 'integrity.alarm', 'response.withheld', 'run.stopped', 'sheet.reloaded',
     ])
     assert.deepEqual(await findingsOf(folder), [])
@@ -140,7 +146,8 @@ describe('the audit', () => {
     assert.deepEqual(said, {
       event: 'action.refused', action: { definition: 'd1', effect: 'observation', id: 'place_order.v1' },
       actor: { iss: 'https://issuer.example', kind: 'agent', run: 'h1:run', sub: 'h1:sub', tenant: 'acme' },
-      code: 'INVALID_ARGUMENTS', correlation_id: 'cor_1', field: '/quantity', ms: 6.25, outcome: 'rejected', received: 'h1:received', rule: 'maximum', sent: false, source: 'h1:source',
+      code: 'INVALID_ARGUMENTS', correlation_id: 'cor_1', field: '/quantity', ms: 6.25, outcome: 'rejected', received: 'h1:received',
+      rule: 'maximum', sent: false, source: 'h1:source',
       step: 'arguments', surface: 'http',
     })
     assert.deepEqual({ seq, v, writer, prev }, { seq: 2, v: 1, writer: audit.writer, prev: first!.hash })
@@ -222,7 +229,10 @@ describe('the audit', () => {
       [resultEvent('att_1', { duplicate: true }), 'action.called'],
       [resultEvent('att_2', { outcome: 'rejected', code: 'UPSTREAM_REJECTED' }), 'execution.result'],
       [resultEvent('att_3', { outcome: 'rejected', code: 'CREDENTIAL_UNAVAILABLE', step: 'credential', sent: false }), 'execution.result'],
-      [resultEvent('att_4', { outcome: 'rejected', code: 'STATE_UNAVAILABLE', step: 'reserve', attemptState: 'prepared', sent: false }), 'action.refused'],
+      [
+        resultEvent('att_4', { outcome: 'rejected', code: 'STATE_UNAVAILABLE', step: 'reserve', attemptState: 'prepared', sent: false }),
+        'action.refused',
+      ],
       [resultEvent('att_5', { outcome: 'unknown', attemptState: 'unknown' }), 'execution.unknown'],
       [resultEvent('att_6', { outcome: 'pending', attemptState: 'pending' }), 'execution.pending'],
       [resultEvent('att_7', { outcome: 'pending', attemptState: 'dispatched' }), 'execution.pending'],
@@ -282,7 +292,9 @@ describe('the audit', () => {
   test('signs a checkpoint at its start, every 1,000 rows and at its end', async t => {
     const folder = await auditFolder(t)
     const audit = await opened(t, folder)
-    const signed = async (): Promise<number[]> => [...(await readFile(join(folder, `${audit.writer}.checkpoints`), 'utf8')).matchAll(/^(\d+)$/gm)].map(([, size]) => Number(size))
+    const signed = async (): Promise<number[]> => [
+      ...(await readFile(join(folder, `${audit.writer}.checkpoints`), 'utf8')).matchAll(/^(\d+)$/gm),
+    ].map(([, size]) => Number(size))
     assert.deepEqual(await signed(), [1])
     for (let round = 0; round < 3; round += 1) {
       for (let index = 0; index < 1_000; index += 1) audit.call(callEvent())
@@ -329,7 +341,8 @@ describe('a disk that fails', () => {
       const rows = await rowsOf(folder, audit.writer)
       assert.deepEqual(rows.map(({ seq }) => seq), rows.map((_, index) => index + 1))
       assert.deepEqual(rows.map(({ event }) => event), [
-        'audit.opened', 'action.called', 'execution.intent', 'execution.result', 'action.refused', 'execution.intent', 'execution.intent', 'execution.result', 'execution.result', 'audit.closed',
+        'audit.opened', 'action.called', 'execution.intent', 'execution.result', 'action.refused', 'execution.intent', 'execution.intent',
+        'execution.result', 'execution.result', 'audit.closed',
       ])
       assert.deepEqual(await findingsOf(folder), [])
     })
@@ -371,7 +384,9 @@ describe('a disk that fails', () => {
   test('keeps a broker from starting', async t => {
     const folder = await auditFolder(t)
     await assert.rejects(openAudit({
-      folder, keyId: 'k', metrics: createMetrics().audit, onFault: () => {}, openFile: () => Promise.reject(Object.assign(new Error('read-only'), { code: 'EROFS' })),
+      folder, keyId: 'k', metrics: createMetrics().audit, onFault: () => {}, openFile: () => Promise.reject(
+        Object.assign(new Error('read-only'), { code: 'EROFS' }),
+      ),
     }), { code: 'EROFS' })
   })
 })
@@ -395,7 +410,9 @@ describe('a process that was killed', () => {
     await audit.close()
     const report = await verifyAudit(folder)
     const killed = report.writers.find(({ writer }) => writer !== audit.writer)!
-    const intents = new Set((await rowsOf(folder, killed.writer)).filter(({ event }) => event === 'execution.intent').map(({ attempt }) => attempt!.id))
+    const intents = new Set(
+      (await rowsOf(folder, killed.writer)).filter(({ event }) => event === 'execution.intent').map(({ attempt }) => attempt!.id),
+    )
     for (const id of acknowledged) assert.ok(intents.has(id), `${id} is lost`)
     assert.equal(killed.state, 'recovered')
     assert.deepEqual(new Set(report.findings.map(({ kind }) => kind)), new Set(['intent_without_result']))

@@ -9,8 +9,10 @@ export const ACTION = 'place_order.v1'
 
 export function callEvent (parts: Partial<CallEvent> = {}): CallEvent {
   return {
-    correlationId: 'cor_1', surface: 'http', actor: AGENT, source: 'h1:source', asked: ACTION, actionId: ACTION, definition: 'd1', effect: 'observation', step: 'record',
-    outcome: 'completed', code: null, field: null, rule: null, receivedMark: null, argumentsMark: 'h1:arguments', targetMark: null, versionMark: null, attemptId: null,
+    correlationId: 'cor_1', surface: 'http', actor: AGENT, source: 'h1:source', asked: ACTION, actionId: ACTION, definition: 'd1',
+    effect: 'observation', step: 'record',
+    outcome: 'completed', code: null, field: null, rule: null, receivedMark: null, argumentsMark: 'h1:arguments', targetMark: null,
+    versionMark: null, attemptId: null,
     attemptState: null, duplicate: false, sent: true, truncated: false, withheld: null,
     upstream: { name: 'shop', method: 'GET', status: 200, durationMs: 4.5, requestMark: 'h1:request' }, durationMs: 6.25, internal: null, ...parts,
   }
@@ -18,7 +20,8 @@ export function callEvent (parts: Partial<CallEvent> = {}): CallEvent {
 
 export function refusalEvent (parts: Partial<CallEvent> = {}): CallEvent {
   return callEvent({
-    step: 'arguments', outcome: 'rejected', code: 'INVALID_ARGUMENTS', field: '/quantity', rule: 'maximum', receivedMark: 'h1:received', argumentsMark: null, sent: false, upstream: null, ...parts,
+    step: 'arguments', outcome: 'rejected', code: 'INVALID_ARGUMENTS', field: '/quantity', rule: 'maximum', receivedMark: 'h1:received',
+    argumentsMark: null, sent: false, upstream: null, ...parts,
   })
 }
 
@@ -28,12 +31,16 @@ export function resultEvent (attemptId: string, parts: Partial<CallEvent> = {}):
 }
 
 export function intentEvent (attemptId: string, parts: Partial<IntentEvent> = {}): IntentEvent {
-  return { correlationId: 'cor_1', actor: AGENT, actionId: ACTION, definition: 'd1', attemptId, argumentsMark: 'h1:arguments', targetMark: 'h1:target', requestMark: 'h1:request', ...parts }
+  return {
+    correlationId: 'cor_1', actor: AGENT, actionId: ACTION, definition: 'd1', attemptId, argumentsMark: 'h1:arguments', targetMark: 'h1:target',
+    requestMark: 'h1:request', ...parts,
+  }
 }
 
 export function attemptEvent (attemptId: string, parts: Partial<AttemptEventTold> = {}): AttemptEventTold {
   return {
-    attemptId, actionId: ACTION, definition: 'd1', correlationId: 'cor_1', by: 'lookup', state: 'settled', outcome: 'completed', code: null, sent: true, personMark: null, ...parts,
+    attemptId, actionId: ACTION, definition: 'd1', correlationId: 'cor_1', by: 'lookup', state: 'settled', outcome: 'completed', code: null,
+    sent: true, personMark: null, ...parts,
   }
 }
 
@@ -44,14 +51,19 @@ const INPUT = {
   properties: {
     quantity: { type: 'integer', maximum: 5 },
     destination: { $ref: '#/$defs/address' },
-    items: { type: 'array', items: { type: 'object', additionalProperties: false, properties: { sku: { type: 'string' }, 'a/b~c': { type: 'string' } } } },
+    items: {
+      type: 'array', items: { type: 'object', additionalProperties: false, properties: { sku: { type: 'string' }, 'a/b~c': { type: 'string' } } },
+    },
     labels: { type: 'object', additionalProperties: { type: 'object', properties: { text: { type: 'string' } } } },
     payment: { oneOf: [{ properties: { card: { type: 'string' } } }, { properties: { iban: { type: 'string' } } }] },
     tree: { $ref: '#/$defs/tree' },
   },
   $defs: {
     address: { type: 'object', properties: { country: { type: 'string', pattern: '^[A-Z]{2}$' } } },
-    tree: { type: 'object', properties: { children: { type: 'array', items: { $ref: '#/$defs/tree' } }, left: { $ref: '#/$defs/tree' }, right: { $ref: '#/$defs/tree' } } },
+    tree: {
+      type: 'object',
+      properties: { children: { type: 'array', items: { $ref: '#/$defs/tree' } }, left: { $ref: '#/$defs/tree' }, right: { $ref: '#/$defs/tree' } },
+    },
   },
 }
 

@@ -6,7 +6,9 @@ import { attemptEvent, callEvent, NOBODY, refusalEvent } from './events.ts'
 
 const SECRET = 'canary-5f0c9d2e7b'
 
-function listening (level: LogLevel = 'info', scrub = (text: string): string => text.replaceAll(SECRET, '[secret]')): { logger: Logger, lines: string[], last: () => Record<string, unknown> } {
+function listening (
+  level: LogLevel = 'info', scrub = (text: string): string => text.replaceAll(SECRET, '[secret]'),
+): { logger: Logger, lines: string[], last: () => Record<string, unknown> } {
   const lines: string[] = []
   const logger = createLogger({ level, scrub, destination: { write: line => { lines.push(line) } } })
   return { logger, lines, last: () => JSON.parse(lines.at(-1)!) as Record<string, unknown> }
@@ -20,16 +22,24 @@ describe('the log', () => {
     const { time, ...line } = last()
     assert.match(String(time), /^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
     assert.deepEqual(line, {
-      level: 'info', correlation_id: 'cor_1', surface: 'http', tenant: 'acme', sub: 'h1:sub', run: 'h1:run', source: 'h1:source', action: 'place_order.v1', outcome: 'completed',
+      level: 'info', correlation_id: 'cor_1', surface: 'http', tenant: 'acme', sub: 'h1:sub', run: 'h1:run', source: 'h1:source',
+      action: 'place_order.v1', outcome: 'completed',
       step: 'record', sent: true, upstream: { name: 'shop', method: 'GET', status: 200, duration_ms: 4.5 }, duration_ms: 6.25, msg: 'call',
     })
   })
 
   test('says which step refused and why, and the internal reason', () => {
     const { logger, last } = listening()
-    logger.call(refusalEvent({ actor: NOBODY, actionId: null, asked: 'place_order.v1', step: 'authenticate', code: 'UNAUTHENTICATED', internal: 'the token has expired' }))
+    logger.call(
+      refusalEvent(
+        { actor: NOBODY, actionId: null, asked: 'place_order.v1', step: 'authenticate', code: 'UNAUTHENTICATED', internal: 'the token has expired' },
+      ),
+    )
     const { step, code, internal, asked, tenant } = last()
-    assert.deepEqual({ step, code, internal, asked, tenant }, { step: 'authenticate', code: 'UNAUTHENTICATED', internal: 'the token has expired', asked: 'place_order.v1', tenant: undefined })
+    assert.deepEqual(
+      { step, code, internal, asked, tenant },
+      { step: 'authenticate', code: 'UNAUTHENTICATED', internal: 'the token has expired', asked: 'place_order.v1', tenant: undefined },
+    )
   })
 
   test('raises its level for what somebody should look at', () => {
@@ -64,7 +74,10 @@ describe('the log', () => {
 
   test('tells of an error its name, code, message and place, and no other property of it', () => {
     const { logger, last, lines } = listening()
-    const error = Object.assign(new TypeError(`connect failed for ${SECRET}`, { cause: new Error('the cause') }), { code: 'ECONNREFUSED', request: { headers: 'the headers' }, config: 'the config' })
+    const error = Object.assign(
+      new TypeError(`connect failed for ${SECRET}`, { cause: new Error('the cause') }),
+      { code: 'ECONNREFUSED', request: { headers: 'the headers' }, config: 'the config' },
+    )
     logger.fault('the sweep failed', error, { count: 3 })
     const { error: shown, msg, level, count } = last() as { error: Record<string, unknown>, msg: string, level: string, count: number }
     assert.deepEqual({ msg, level, count, name: shown['name'], code: shown['code'], message: shown['message'] }, {
@@ -76,7 +89,8 @@ describe('the log', () => {
 
   test('takes whatever is thrown', () => {
     const { logger, lines } = listening()
-    for (const thrown of [undefined, null, 'text', 7, { code: 'X' }, Object.create(null) as object, new AggregateError([new Error('inner')], 'outer')]) logger.fault('fault', thrown)
+    const things = [undefined, null, 'text', 7, { code: 'X' }, Object.create(null) as object, new AggregateError([new Error('inner')], 'outer')]
+    for (const thrown of things) logger.fault('fault', thrown)
     assert.equal(lines.length, 7)
     for (const line of lines) assert.equal((JSON.parse(line) as { msg: string }).msg, 'fault')
     assert.doesNotMatch(lines.join(''), /inner/)
@@ -101,7 +115,12 @@ describe('the log', () => {
 
   test('stays one line and shows no control to a terminal, whatever the text', () => {
     const { logger, lines } = listening()
-    const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 60 }), fc.constantFrom('\n{"event":"approved"}', '\r\n', '\u2028', '\u2029', '\u001b[2J', '\u009b31m', '\u202eevil', '\ud800', '\ufeff', '"}\n{"level":"info"'))
+    const text = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 60 }),
+      fc.constantFrom(
+        '\n{"event":"approved"}', '\r\n', '\u2028', '\u2029', '\u001b[2J', '\u009b31m', '\u202eevil', '\ud800', '\ufeff', '"}\n{"level":"info"',
+      ),
+    )
     fc.assert(fc.property(text, asked => {
       lines.length = 0
       logger.call(refusalEvent({ actionId: null, asked, internal: asked }))

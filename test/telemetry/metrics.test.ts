@@ -45,7 +45,10 @@ describe('the metrics', () => {
     tellEverything(metrics)
     const text = await metrics.text()
     const said = await new Promise<string>((resolve, reject) => {
-      const child = execFile('promtool', ['check', 'metrics'], (error, stdout, stderr) => error === null ? resolve(stdout + stderr) : reject(new Error(`${error.message}\n${stdout}${stderr}`)))
+      const child = execFile(
+        'promtool', ['check', 'metrics'],
+        (error, stdout, stderr) => error === null ? resolve(stdout + stderr) : reject(new Error(`${error.message}\n${stdout}${stderr}`)),
+      )
       child.stdin!.end(text)
     })
     assert.equal(said, '')
@@ -134,7 +137,9 @@ describe('the metrics', () => {
   })
 })
 
-const seriesOf = (text: string): readonly string[] => text.split('\n').filter(line => /^aval_(calls|argument)/.test(line)).map(line => line.replace(/ [^ ]*$/, ''))
+const seriesOf = (text: string): readonly string[] => text.split('\n').filter(
+  line => /^aval_(calls|argument)/.test(line),
+).map(line => line.replace(/ [^ ]*$/, ''))
 
 describe('a field of the arguments', () => {
   const fields = fieldsOf(CATALOG)

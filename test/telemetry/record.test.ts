@@ -25,7 +25,9 @@ async function setting (t: TestContext): Promise<Setting> {
   const audit = await openAudit({ folder, keyId: 'hmac-1', metrics: metrics.audit, onFault: () => {} })
   t.after(() => audit.close())
   const log: string[] = []
-  const logger = createLogger({ level: 'info', scrub: text => text.replaceAll(CANARY, '[secret]'), destination: { write: line => { log.push(line) } } })
+  const logger = createLogger(
+    { level: 'info', scrub: text => text.replaceAll(CANARY, '[secret]'), destination: { write: line => { log.push(line) } } },
+  )
   return {
     telemetry: createTelemetry({ audit, metrics, logger }),
     async written () {
@@ -108,8 +110,10 @@ describe('telemetry', () => {
       'call', 'attempt changed', 'integrity alarm', 'result withheld', 'a new catalog was refused', 'a run was stopped',
     ])
     for (const series of [
-      'aval_attempt_changes_total{by="lookup",state="settled",outcome="completed"} 1', 'aval_lookups_total{action="place_order",version="1",finding="absent"} 1',
-      'aval_upstream_duration_seconds_count{upstream="shop",kind="read",result="answer",status_class="2xx"} 1', 'aval_retries_total{action="place_order",version="1",retry="unsent"} 1',
+      'aval_attempt_changes_total{by="lookup",state="settled",outcome="completed"} 1',
+      'aval_lookups_total{action="place_order",version="1",finding="absent"} 1',
+      'aval_upstream_duration_seconds_count{upstream="shop",kind="read",result="answer",status_class="2xx"} 1',
+      'aval_retries_total{action="place_order",version="1",retry="unsent"} 1',
       'aval_store_duration_seconds_count{verb="recall",ok="false"} 1', 'aval_integrity_alarms_total{what="second_send"} 1',
       'aval_results_withheld_total{action="place_order",version="1",code="RESULT_INVALID"} 1', 'aval_catalog_reloads_total{result="refused"} 1',
     ]) assert.ok(metrics.includes(`${series}\n`), series)
