@@ -24,7 +24,10 @@ export type Claims = { readonly [name: string]: unknown }
 
 /** What a good token says, at `nowS` seconds since the epoch. */
 export function goodClaims (nowS = Math.floor(Date.now() / 1000)): Record<string, unknown> {
-  return { iss: ISSUER, aud: AUDIENCE, sub: 'agent-7', jti: randomUUID(), iat: nowS, exp: nowS + 600, roles: ['support_agent'], tenant: 'acme', run_id: 'run-1' }
+  return {
+    iss: ISSUER, aud: AUDIENCE, sub: 'agent-7', jti: randomUUID(), iat: nowS, exp: nowS + 600, roles: ['support_agent'], tenant: 'acme',
+    run_id: 'run-1',
+  }
 }
 
 /** `undefined` takes a claim or a header parameter away. */
@@ -35,7 +38,9 @@ export async function signToken (key: IssuerKey, claims: Claims = {}, header: Pa
   return new SignJWT(payload).setProtectedHeader(protectedHeader).sign(key.privateKey, { crit })
 }
 
-const withoutUndefined = (value: Claims): Record<string, unknown> => Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined))
+const withoutUndefined = (value: Claims): Record<string, unknown> => Object.fromEntries(
+  Object.entries(value).filter(([, item]) => item !== undefined),
+)
 
 export interface JwksServer {
   readonly url: string
