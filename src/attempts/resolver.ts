@@ -36,6 +36,8 @@ class PollingResolver implements Resolver {
   readonly #underWay = new Set<Promise<void>>()
   readonly #quiet = new Quiet()
   #timer: NodeJS.Timeout | null = null
+  /** performance.now() of the next turn. */
+  #plannedAtMs = Infinity
   #turning = false
   #stopped = true
 
@@ -55,7 +57,8 @@ class PollingResolver implements Resolver {
   }
 
   nudge (): void {
-    this.#plan(POLL_MS)
+    // Never later than planned: nudges that come faster than turns would put the turn off for ever.
+    if (performance.now() + POLL_MS < this.#plannedAtMs) this.#plan(POLL_MS)
   }
 
   lookUp (action: Action, record: AttemptRecord): Promise<Finding> {
@@ -65,6 +68,7 @@ class PollingResolver implements Resolver {
   #plan (afterMs: number): void {
     if (this.#stopped) return
     if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#plannedAtMs = performance.now() + afterMs
     this.#timer = setTimeout(() => void this.#turn(), afterMs)
   }
 

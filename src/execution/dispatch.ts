@@ -47,7 +47,7 @@ async function write (authorised: Authorised, attempt: AttemptRecord, record: Ca
   // The window opens before the store is asked, so that a slow reply of the store can only shorten it.
   const sendByMs = performance.now() + SEND_WINDOW_MS
   const marked = await mark(reserved, attempt, record, services)
-  if (marked.state !== 'dispatched') throw endedBeforeDispatch(marked)
+  if (marked.state !== 'dispatched') return closeUndispatched(marked, services)
   const send = (): Promise<Reply> => sendOnce(services, action.upstream, call.caller.tenant, reserved.request, credential, 'write',
     { kind: 'write', timeoutMs: action.limits.timeoutMs, sendByMs, attemptId: attempt.id })
   let reply = await send()
@@ -84,13 +84,22 @@ async function mark (reserved: Reserved, attempt: AttemptRecord, record: CallRec
   throw refusal
 }
 
+/**
+ * Somebody else was faster than the mark: a cancel or the sweeper closed it, or the sweeper met a mark whose reply took too long. Only this call could
+ * have sent it, and it did not.
+ */
+async function closeUndispatched (marked: AttemptRecord, services: Services): Promise<never> {
+  const refusal = endedBeforeDispatch(marked)
+  if (marked.state !== 'settled') await closeUnsent(marked, unsent(refusal.code, refusal.message, true), services)
+  throw refusal
+}
+
 /** Method, path and body, without the credential. */
 function requestMark (reserved: Reserved, services: Services): string {
   const { method, path, body } = reserved.request
   return services.identity.mark('request', method, path, body === null ? null : sha256Hex(body))
 }
 
-/** Cancelled, or swept because its lease ran out: somebody else has closed it, unsent. */
 function endedBeforeDispatch (attempt: AttemptRecord): Refusal {
   const cancelled = attempt.settlement?.code === 'CANCELLED'
   return Refusal.of(cancelled ? 'CANCELLED' : 'STATE_UNAVAILABLE', cancelled ? {} : { retryAfterSeconds: 1, internal: `attempt is ${attempt.state}` })

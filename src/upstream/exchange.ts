@@ -131,7 +131,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Sendable {
   }
 
   expire (): void {
-    this.#stop('deadline')
+    if (!this.#done) this.#stop('deadline')
   }
 
   #fail (cause: LostCause): void {
@@ -161,6 +161,11 @@ export class Exchange implements Dispatcher.DispatchHandler, Sendable {
 }
 
 function onDeadline (exchange: Exchange): void {
+  // A process that was stopped, or busy, meets its timers before its sockets: what has arrived by now is read first, for it is evidence.
+  setImmediate(expire, exchange)
+}
+
+function expire (exchange: Exchange): void {
   exchange.expire()
 }
 
