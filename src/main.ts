@@ -1,6 +1,7 @@
 // The server process: config → key → store → catalog → services → listeners. The only composition root: whatever runs is made here and handed on.
 import { readFile } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { Identity } from './attempts/identity.ts'
 import { takeCensus } from './attempts/census.ts'
@@ -14,6 +15,7 @@ import { createCredentials, type CheckedCredentials } from './credentials/creden
 import { createTokenVerifier, type TokenVerifier } from './execution/access-token.ts'
 import { agentsApi } from './execution/agents-api.ts'
 import { createBackground, type Background } from './execution/background.ts'
+import { createRevocations } from './execution/revocations.ts'
 import { createRuns } from './execution/runs.ts'
 import type { Services } from './execution/services.ts'
 import { buildAgents } from './http/agents/agents.ts'
@@ -113,7 +115,7 @@ async function openCore (config: Config, options: BrokerOptions, opened: Opened)
   resolver.start()
   return {
     services, catalog, background, telemetry, metrics, logger,
-    reload: () => reloadCatalog(config, credentials, catalog, { metrics, telemetry, logger }),
+    reload: inTurn(() => reloadCatalog(config, credentials, catalog, { metrics, telemetry, logger })),
     drain: () => { draining = true },
   }
 }
@@ -130,8 +132,17 @@ async function openTelemetry (config: Config, identity: Identity, metrics: Metri
 
 async function openVerifier (config: Config, options: BrokerOptions, identity: Identity, metrics: Metrics, logger: Logger, opened: Opened): Promise<TokenVerifier> {
   const jwks = opened.add(createJwksFetcher(), fetcher => fetcher.close())
+  const revocations = createRevocations({
+    path: join(config.dataFolder, 'revoked.jsonl'),
+    onRead: ({ entries, fault }) => logger.note(fault === null ? 'info' : 'error', fault ?? 'the list of revoked tokens was read', { count: entries }),
+  })
   const verifier = createTokenVerifier({
-    ...config.tokens, identity, demo: options.demo === true, fetchJwks: url => jwks.fetch(url), onLoad: event => metrics.keySetLoaded(event),
+    ...config.tokens,
+    identity,
+    demo: options.demo === true,
+    isRevoked: token => revocations.isRevoked(token),
+    fetchJwks: url => jwks.fetch(url),
+    onLoad: event => metrics.keySetLoaded(event),
   })
   await verifier.warm().catch(error => logger.fault('the key set cannot be had yet; calls are refused until it can', error))
   return verifier
@@ -206,6 +217,16 @@ async function reloadCatalog (config: Config, credentials: CheckedCredentials, c
   } catch (error) {
     told.telemetry.reloaded({ result: 'refused', digest: null, faults: error instanceof CatalogFaults ? error.faults.length : 1 })
     throw error
+  }
+}
+
+/** One after the other: what a reload read must not take the place of what a later one has read since. */
+function inTurn<Value> (work: () => Promise<Value>): () => Promise<Value> {
+  let last: Promise<unknown> = Promise.resolve()
+  return () => {
+    const next = last.then(work)
+    last = next.catch(() => undefined)
+    return next
   }
 }
 

@@ -18,13 +18,15 @@ async function run (ask: Ask): Promise<ExitCode> {
   const config = readConfig(ask.env)
   // Listening for signals starts before the broker does: a signal during a slow start must not be lost.
   const ended = toldToEnd()
+  // SIGHUP would end the process where nobody listens for it: before there is anything to reload, and while the last calls are finished.
+  let reload = (): void => {}
+  process.on('SIGHUP', () => { reload() })
   const broker = await started(ask, () => ask.startBroker(config))
-  const onReload = (): void => { void reloaded(ask, broker) }
-  process.on('SIGHUP', onReload)
+  reload = () => { void reloaded(ask, broker) }
   if (ask.json) ask.print(JSON.stringify({ agents: broker.agentsUrl, operations: broker.operationsUrl, control: broker.controlPath }))
   else ask.tell(`aval serves agents on ${broker.agentsUrl}, operations on ${broker.operationsUrl}, control on ${broker.controlPath}`)
   await ended
-  process.off('SIGHUP', onReload)
+  reload = () => {}
   ask.tell('aval finishes what is under way; a second signal ends it at once')
   await broker.close()
   return 0
