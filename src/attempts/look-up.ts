@@ -40,7 +40,7 @@ async function askUpstream (action: Action, lookup: Lookup, record: AttemptRecor
   const parsed = readAnswer(lookup.request.operation, reply)
   if (parsed.kind === 'invalid') return { kind: 'inconclusive', retryAfterMs: null }
   const answered: Bindings = { ...bindings, response: parsed.answer }
-  const secret = ports.credentials.leaks(action.upstream, tenant, reply.body)
+  const secret = [reply.body, Object.values(reply.headers).join('\n')].some(text => ports.credentials.leaks(action.upstream, tenant, text))
   const verdict = lookup.judge(answered)
   if (verdict !== null) return findingOf(verdict, action, answered, secret)
   if (lookup.absent !== null && isWellFormed(lookup.request.operation, parsed.answer) && lookup.absent.holds(answered)) {

@@ -9,9 +9,11 @@ export interface RawReply {
   /** Lower-case names. */
   readonly headers: { readonly [name: string]: string }
   readonly body: Buffer
+  /** false: nothing but the end of the connection says that the body is whole. */
+  readonly delimited?: false
 }
 
-export type InvalidAnswer = 'unparsable' | 'media_type' | 'status' | 'headers' | 'encoded' | 'empty'
+export type InvalidAnswer = 'unparsable' | 'media_type' | 'status' | 'headers' | 'encoded' | 'empty' | 'undelimited'
 
 export type ReadAnswer =
   | { readonly kind: 'ok', readonly answer: Answer }
@@ -36,6 +38,8 @@ export function readAnswer (operation: Operation, reply: RawReply): ReadAnswer {
   // RFC 9110 §15.3.5, §15.3.6, §15.4.5: these have no content.
   if (status === 204 || status === 205 || status === 304) return body.length === 0 ? ok(null) : invalid('status')
   const declared = responseFor(operation, status)
+  // RFC 9112 §6.3 calls a body that the connection ended complete; a cut one looks the same. A JSON object or list that closes is whole, nothing else is.
+  if (success && reply.delimited === false && !isClosed(body)) return invalid('undelimited')
   if (body.length === 0) return success && operation.method !== 'HEAD' && (declared?.content.size ?? 0) > 0 ? invalid('empty') : ok(null)
   const type = mediaTypeOf(headers['content-type'])
   if (success && !isExpected(type, declared)) return invalid('media_type')
@@ -46,6 +50,9 @@ export function readAnswer (operation: Operation, reply: RawReply): ReadAnswer {
   }
   return ok({ type: type?.name ?? '', size: body.length, sha256: createHash('sha256').update(body).digest('hex') })
 }
+
+/** Whether it ends as a JSON object or list does; that it is one is found out when it is parsed. */
+const isClosed = (body: Buffer): boolean => /^\s*[{[][^]*[}\]]\s*$/.test(body.toString('latin1'))
 
 const invalid = (why: InvalidAnswer): ReadAnswer => ({ kind: 'invalid', why })
 

@@ -277,15 +277,16 @@ function readScheme (declared: CredentialSheet, pointer: string, schemes: Scheme
 }
 
 function checkSecret (reference: string, pointer: string, report: Reporter): void {
-  const [kind, rest] = [reference.slice(0, reference.indexOf(':')), reference.slice(reference.indexOf(':') + 1)]
-  const name = rest.replaceAll('{tenant}', 'tenant')
+  const [kind, name] = [reference.slice(0, reference.indexOf(':')), reference.slice(reference.indexOf(':') + 1)]
+  if (kind === 'vault') {
+    report.fault(pointer, 'secret-invalid', 'there is no vault in this build: use file:PATH or env:NAME')
+    return
+  }
+  const path = name.replaceAll('{tenant}', 'tenant')
   const valid = kind === 'env'
     ? /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)
-    : kind === 'vault'
-      ? /^[A-Za-z0-9][A-Za-z0-9_./-]{0,199}$/.test(name)
-      // eslint-disable-next-line no-control-regex
-      : kind === 'file' && /^[^\u0000-\u001f{}]+$/.test(name) && !name.split('/').includes('..')
-  if (!valid) report.fault(pointer, 'secret-invalid', 'must be env:NAME, file:PATH or vault:NAME, where {tenant} alone is replaced')
+    : kind === 'file' && /^[^\u0000-\u001f{}]+$/.test(path) && !path.split('/').includes('..')
+  if (!valid) report.fault(pointer, 'secret-invalid', 'must be env:NAME or file:PATH; {tenant} alone is replaced, in a path')
 }
 
 export const asUpstreamSheet = (value: JsonObject): UpstreamSheet => value as unknown as UpstreamSheet

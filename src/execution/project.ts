@@ -45,7 +45,8 @@ function unusable (plain: Projected, code: ErrorCode, write: boolean, services: 
 /** The whole answer is scanned, not only what the view shows: an upstream that echoes our credential is an alarm in itself. */
 function holdsSecret (judged: Judged, services: Services): boolean {
   const { reply } = judged.sent
-  return reply.kind === 'answer' && reply.body.length > 0 && leaks(judged, reply.body, services)
+  if (reply.kind !== 'answer') return false
+  return (reply.body.length > 0 && leaks(judged, reply.body, services)) || leaks(judged, Object.values(reply.headers).join('\n'), services)
 }
 
 function leaks (judged: Judged, bytes: Buffer | string, services: Services): boolean {

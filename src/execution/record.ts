@@ -161,6 +161,7 @@ export class CallRecord {
       rule: this.#refusal?.details.rule ?? null,
       receivedMark: this.#valid === null && this.#call !== null ? identity.mark('received', this.#call.arguments) : null,
       argumentsMark: this.#valid === null ? null : identity.mark('arguments', this.#valid.args),
+      reasonMark: this.#call === null || this.#call.reason === null ? null : identity.mark('reason', this.#call.reason),
       targetMark: target === null ? null : identity.mark('target', target.type, target.id),
       versionMark: target === null || target.version === null ? null : identity.mark('version', target.version),
       attemptId: this.#attempt?.id ?? null,

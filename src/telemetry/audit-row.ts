@@ -55,6 +55,7 @@ export interface RowFields {
   readonly ms?: number | undefined
   readonly outcome?: Outcome | undefined
   readonly received?: string | undefined
+  readonly reason?: string | undefined
   readonly request?: string | undefined
   readonly rule?: string | undefined
   readonly sealed?: Sealed | undefined
@@ -119,6 +120,7 @@ export function writeRow (fields: RowFields, place: Place): { readonly line: str
     outcome: fields.outcome,
     prev: place.prev,
     received: fields.received,
+    reason: fields.reason,
     request: fields.request,
     rule: fields.rule,
     sealed: fields.sealed,

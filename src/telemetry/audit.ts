@@ -233,6 +233,7 @@ function fieldsOfCall (event: CallEvent, name: AuditEventName): RowFields {
     ms: rowMs(event.durationMs),
     outcome: event.outcome,
     received: event.receivedMark ?? undefined,
+    reason: event.reasonMark ?? undefined,
     rule: textOrNone(event.rule),
     sent: event.sent,
     source: event.source ?? undefined,

@@ -33,6 +33,8 @@ export interface CallEvent {
   readonly rule: string | null
   readonly receivedMark: string | null
   readonly argumentsMark: string | null
+  /** Of the words that the agent gave as its reason. */
+  readonly reasonMark: string | null
   readonly targetMark: string | null
   readonly versionMark: string | null
   readonly attemptId: string | null

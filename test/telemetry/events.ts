@@ -11,7 +11,7 @@ export function callEvent (parts: Partial<CallEvent> = {}): CallEvent {
   return {
     correlationId: 'cor_1', surface: 'http', actor: AGENT, source: 'h1:source', asked: ACTION, actionId: ACTION, definition: 'd1',
     effect: 'observation', step: 'record',
-    outcome: 'completed', code: null, field: null, rule: null, receivedMark: null, argumentsMark: 'h1:arguments', targetMark: null,
+    outcome: 'completed', code: null, field: null, rule: null, receivedMark: null, argumentsMark: 'h1:arguments', reasonMark: null, targetMark: null,
     versionMark: null, attemptId: null,
     attemptState: null, duplicate: false, sent: true, truncated: false, withheld: null,
     upstream: { name: 'shop', method: 'GET', status: 200, durationMs: 4.5, requestMark: 'h1:request' }, durationMs: 6.25, internal: null, ...parts,
