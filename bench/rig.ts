@@ -10,6 +10,7 @@ import { startRedis, type RedisServer } from '../test/support/redis.ts'
 import { siteFiles } from './site.ts'
 
 export interface Process {
+  readonly pid: number
   readonly port: number
   usage (): Promise<Usage>
   stop (): Promise<void>
@@ -82,6 +83,7 @@ interface How {
 }
 
 interface Forked {
+  readonly pid: number
   readonly port: number
   ask (message: unknown): Promise<unknown>
   stop (): Promise<void>
@@ -89,7 +91,7 @@ interface Forked {
 
 async function start (file: string, args: readonly string[], how: How): Promise<Process> {
   const forked = await fork_(file, args, how)
-  return { port: forked.port, usage: () => forked.ask('usage') as Promise<Usage>, stop: () => forked.stop() }
+  return { pid: forked.pid, port: forked.port, usage: () => forked.ask('usage') as Promise<Usage>, stop: () => forked.stop() }
 }
 
 const loadProcess = (forked: Forked): LoadProcess =>
@@ -104,6 +106,7 @@ async function fork_ (file: string, args: readonly string[], how: How): Promise<
   const ended = new Promise<void>(resolve => child.once('exit', () => resolve()))
   const { port } = await nextMessage(child) as { readonly port: number }
   return {
+    pid: child.pid!,
     port,
     ask (message) {
       child.send(message as object)

@@ -1,6 +1,7 @@
 // The log: one JSON object a line, made of typed events and of fields that are named here. No function takes a request, headers, a body or an error's
 // cause, so none can be written by accident; the last filter before the descriptor takes live secrets out of whatever is left.
 import { pino, type Logger as Pino } from 'pino'
+import { stderrSink } from './log-sink.ts'
 import type { AttemptEventTold, CallEvent, Telemetry } from './telemetry.ts'
 import { escapeLine } from './visible.ts'
 
@@ -38,7 +39,7 @@ export interface LoggerOptions {
 const TEXT_MAX = 2_000
 
 export function createLogger (options: LoggerOptions): Logger {
-  const destination = options.destination ?? pino.destination({ dest: 2, sync: false })
+  const destination = options.destination ?? stderrSink()
   const last = { write: (line: string): void => { destination.write(`${escapeLine(scrubLine(options.scrub, line))}\n`) } }
   const { isoTime } = pino.stdTimeFunctions
   const log = pino({ level: options.level, base: null, timestamp: isoTime, formatters: { level: label => ({ level: label }) } }, last)
