@@ -9,7 +9,16 @@ import type { Operation } from '../../src/catalog/openapi/operation.ts'
 
 const content = (...types: readonly string[]): ReadonlyMap<string, true> => new Map(types.map(type => [type, true] as const))
 const operation = (method = 'GET'): Operation => ({
-  id: 'x', method, path: '/x', parameters: [], bodies: new Map(), bodyRequired: false, declaredHeaders: new Set(), servers: [], digest: '', warnings: [],
+  id: 'x',
+  method,
+  path: '/x',
+  parameters: [],
+  bodies: new Map(),
+  bodyRequired: false,
+  declaredHeaders: new Set(),
+  servers: [],
+  digest: '',
+  warnings: [],
   responses: [
     { status: '200', content: content('application/json') },
     { status: '201', content: content('application/hal+json', 'application/pdf') },
@@ -20,7 +29,8 @@ const operation = (method = 'GET'): Operation => ({
 })
 const reply = (status: number, type: string | null, body: string | Buffer, headers: object = {}): RawReply =>
   ({ status, headers: { ...(type === null ? {} : { 'content-type': type }), ...headers }, body: Buffer.from(body as string) })
-const opaque = (type: string, body: string | Buffer): Json => ({ type, size: Buffer.byteLength(body), sha256: createHash('sha256').update(body).digest('hex') })
+const opaque = (type: string, body: string): Json =>
+  ({ type, size: Buffer.byteLength(body), sha256: createHash('sha256').update(body).digest('hex') })
 
 const nested = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`
 

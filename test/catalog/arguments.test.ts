@@ -6,7 +6,9 @@ import type { ArgumentFault, Json, JsonObject } from '../../src/catalog/catalog.
 import { SchemaCompiler, schemaFaults } from '../../src/catalog/schema.ts'
 
 const string = { type: 'string', maxLength: 40 }
-const closed = (required: readonly string[], properties: object): JsonObject => ({ type: 'object', additionalProperties: false, required, properties } as unknown as JsonObject)
+const closed = (
+  required: readonly string[], properties: object
+): JsonObject => ({ type: 'object', additionalProperties: false, required, properties } as unknown as JsonObject)
 const compiler = new SchemaCompiler()
 
 const QUOTE = closed(['customer_id', 'product', 'quantity', 'ship_on'], {
@@ -20,14 +22,29 @@ const CARD = closed(['kind', 'number'], { kind: { const: 'card' }, number: { typ
 const BANK = closed(['kind', 'iban', 'holder'], { kind: { const: 'bank' }, iban: string, holder: closed(['name'], { name: string }) })
 const PAY = { ...closed(['method'], { method: { oneOf: [CARD, { $ref: '#/$defs/bank' }] } }), $defs: { bank: BANK } } as unknown as JsonObject
 const PAY_ANY = closed(['method'], { method: { anyOf: [CARD, BANK] } })
-const AT_ROOT = { type: 'object', properties: { kind: { enum: ['a', 'b'] }, a: string, b: string }, additionalProperties: false, required: ['kind'], oneOf: [{ properties: { kind: { const: 'a' } }, required: ['a'] }, { properties: { kind: { const: 'b' } }, required: ['b'] }] } as unknown as JsonObject
+const AT_ROOT = {
+  type: 'object',
+  properties: { kind: { enum: ['a', 'b'] }, a: string, b: string },
+  additionalProperties: false,
+  required: ['kind'],
+  oneOf: [{ properties: { kind: { const: 'a' } }, required: ['a'] }, { properties: { kind: { const: 'b' } }, required: ['b'] }],
+} as unknown as JsonObject
 const LOOSE = closed(['x'], { x: { oneOf: [{ type: 'string', maxLength: 3 }, { type: 'integer' }] } })
 const ODD = { ...closed([], { 'a/b': closed([], { '~': { type: 'integer' } }), 'x%20y': { oneOf: [CARD, BANK] } }) } as JsonObject
-const WHEN = { ...closed(['kind'], { kind: string, note: string }), if: { properties: { kind: { const: 'other' } } }, then: { required: ['note'] } } as unknown as JsonObject
+const WHEN = {
+  ...closed(['kind'], { kind: string, note: string }),
+  if: { properties: { kind: { const: 'other' } } },
+  then: { required: ['note'] },
+} as unknown as JsonObject
 
 const good = { customer_id: 'c_1', product: 'anvil', quantity: 2, ship_on: '2026-12-01' }
 
-const CASES: ReadonlyArray<readonly [what: string, schema: JsonObject, value: Json, fault: readonly [pointer: string, rule: string, message: RegExp] | null]> = [
+const CASES: ReadonlyArray<readonly [
+  what: string,
+  schema: JsonObject,
+  value: Json,
+  fault: readonly [pointer: string, rule: string, message: RegExp] | null,
+]> = [
   ['a good quote', QUOTE, good, null],
   ['2.0', QUOTE, JSON.parse(JSON.stringify(good).replace('2,', '2.0,')) as Json, null],
   ['a quantity as text', QUOTE, { ...good, quantity: '2' }, ['/quantity', 'type', /integer/]],
@@ -53,8 +70,18 @@ const CASES: ReadonlyArray<readonly [what: string, schema: JsonObject, value: Js
   ['null', QUOTE, null, ['', 'type', /object/]],
   ['a name of JavaScript instead of what is required', closed(['toString'], { toString: string }), {}, ['/toString', 'required', /toString/]],
   ['an absent constructor', closed([], { constructor: string }), {}, null],
-  ['__proto__', QUOTE, JSON.parse(JSON.stringify({ ...good, p: 1 }).replace('"p"', '"__proto__"')) as Json, ['/__proto__', 'additionalProperties', /"__proto__" is not/]],
-  ['a name of a thousand letters', QUOTE, { ...good, ['x'.repeat(1000)]: 1 }, [`/${'x'.repeat(1000)}`, 'additionalProperties', /^"x{64}…" is not a property that can be given here\.$/]],
+  [
+    '__proto__',
+    QUOTE,
+    JSON.parse(JSON.stringify({ ...good, p: 1 }).replace('"p"', '"__proto__"')) as Json,
+    ['/__proto__', 'additionalProperties', /"__proto__" is not/],
+  ],
+  [
+    'a name of a thousand letters',
+    QUOTE,
+    { ...good, ['x'.repeat(1000)]: 1 },
+    [`/${'x'.repeat(1000)}`, 'additionalProperties', /^"x{64}…" is not a property that can be given here\.$/],
+  ],
 
   ['a card', PAY, { method: { kind: 'card', number: '4111' } }, null],
   ['a bank', PAY, { method: { kind: 'bank', iban: 'x', holder: { name: 'y' } } }, null],

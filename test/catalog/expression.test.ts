@@ -17,7 +17,15 @@ const ARGS = shapeOfSchema({
     price: { type: 'number' },
     note: { type: ['string', 'null'] },
     place: { type: 'object', additionalProperties: false, required: ['city'], properties: { city: { type: 'string' }, zip: { type: 'string' } } },
-    lines: { type: 'array', items: { type: 'object', additionalProperties: false, required: ['sku', 'quantity'], properties: { sku: { type: 'string' }, quantity: { type: 'integer' }, gift: { type: 'boolean' } } } },
+    lines: {
+      type: 'array',
+      items: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['sku', 'quantity'],
+        properties: { sku: { type: 'string' }, quantity: { type: 'integer' }, gift: { type: 'boolean' } },
+      },
+    },
   },
 })
 const BODY = shapeOfSchema({
@@ -52,7 +60,9 @@ const bindings = (body: Json = {}, args: object = {}, claims: object = {}): Bind
   now: '2026-11-30T10:20:30.000Z',
 })
 
-const value = (text: string, body?: Json, args?: object, claims?: object): Json | undefined => compileExpression(text, VARIABLES).evaluate(bindings(body, args, claims))
+const value = (
+  text: string, body?: Json, args?: object, claims?: object
+): Json | undefined => compileExpression(text, VARIABLES).evaluate(bindings(body, args, claims))
 
 const VALUES: ReadonlyArray<readonly [text: string, expected: Json | undefined, body?: Json, args?: object, claims?: object]> = [
   ['args.count + 1', 4],
@@ -267,7 +277,15 @@ test('integers cross the edge exactly both ways, as what the schema says they ar
 test('plain data comes back from CEL as it went in', () => {
   const exact = fc.oneof(fc.maxSafeInteger(), fc.double({ noNaN: true, noDefaultInfinity: true }).filter(n => !Number.isInteger(n)))
   const { tree } = fc.letrec<{ tree: Json }>(tie => ({
-    tree: fc.oneof({ maxDepth: 4 }, fc.constant(null), fc.boolean(), exact, fc.string({ unit: 'binary' }).filter(text => text.isWellFormed()), fc.array(tie('tree')), fc.dictionary(fc.string(), tie('tree')).map(entries => ({ ...entries }))) as fc.Arbitrary<Json>,
+    tree: fc.oneof(
+      { maxDepth: 4 },
+      fc.constant(null),
+      fc.boolean(),
+      exact,
+      fc.string({ unit: 'binary' }).filter(text => text.isWellFormed()),
+      fc.array(tie('tree')),
+      fc.dictionary(fc.string(), tie('tree')).map(entries => ({ ...entries }))
+    ) as fc.Arbitrary<Json>,
   }))
   fc.assert(fc.property(tree, json => {
     assert.deepEqual(JSON.stringify(fromCel(toCel(json, ANY))), JSON.stringify(json))

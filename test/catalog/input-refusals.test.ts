@@ -26,11 +26,15 @@ const REFUSED: ReadonlyArray<readonly [rule: string, name: string, schema: unkno
   ['input-chooses-host', 'machine', { type: 'string', format: 'ipv4' }],
   ...['headers', 'header', 'header_name', 'extraHeaders', 'cookie'].map(name => ['input-chooses-header', name, string] as const),
   ...['raw_body', 'request_body'].map(name => ['input-is-raw-body', name, string] as const),
-  ...['password', 'api_key', 'apiKey', 'access_token', 'token', 'client_secret', 'credentials', 'Authorization'].map(name => ['input-chooses-credential', name, string] as const),
+  ...[
+    'password', 'api_key', 'apiKey', 'access_token', 'token', 'client_secret', 'credentials', 'Authorization',
+  ].map(name => ['input-chooses-credential', name, string] as const),
   ...['tenant', 'tenant_id', 'tenantId'].map(name => ['input-chooses-tenant', name, string] as const),
   ['input-chooses-tenant', 'tenant', { enum: ['a', 'b'] }],
   ...['permissions', 'scopes', 'role', 'on_behalf_of', 'acl'].map(name => ['input-chooses-permission', name, string] as const),
-  ...['approved', 'approval', 'confirm', 'user_confirmed', 'approved_by', 'consent'].map(name => ['input-chooses-approval', name, { type: 'boolean' }] as const),
+  ...[
+    'approved', 'approval', 'confirm', 'user_confirmed', 'approved_by', 'consent',
+  ].map(name => ['input-chooses-approval', name, { type: 'boolean' }] as const),
   ...['idempotency_key', 'idempotencyKey', 'Idempotency-Key'].map(name => ['input-chooses-idempotency-key', name, string] as const),
   ['input-chooses-url', 'nested', closed({ a: closed({ url: string }) })],
   ['input-chooses-tenant', 'list', { type: 'array', items: closed({ tenant: string }) }],
@@ -153,7 +157,10 @@ test('a result has to be closed too, and may name values of one kind', async t =
   const result = (schema: unknown) => (shop: Shop): void => {
     shop.write.result.schema.properties.more = schema
   }
-  for (const open of [{}, true, { type: 'object' }, { type: 'array' }, { type: 'object', properties: { a: string } }, { type: 'object', patternProperties: { '^a': string } }]) {
+  for (const open of [
+    {}, true, { type: 'object' }, { type: 'array' }, { type: 'object', properties: { a: string } },
+    { type: 'object', patternProperties: { '^a': string } },
+  ]) {
     assert.deepEqual(await rulesOf(t, result(open)), ['result-open'], JSON.stringify(open))
   }
   assert.deepEqual(await rulesOf(t, result({ type: 'object', additionalProperties: string })), [])

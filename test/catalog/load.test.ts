@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { grantedActions } from '../../src/catalog/catalog.ts'
 import { loadCatalog } from '../../src/catalog/load.ts'
-import { faultsOf, load, readSheet, rulesOf, writeSheet, type Shop } from './shop-folder.ts'
+import { faultsOf, load, readSheet, rulesOf, write, writeSheet, type Shop } from './shop-folder.ts'
 
 const READ = 'actions/shop/get_customer.v1.yaml'
 const text = (sheet: unknown = readSheet()): string => JSON.stringify(sheet, null, 2)
@@ -46,7 +46,7 @@ test('a digest says whether an action is the same, down to the document', async 
   const granted = await digests(shop => { shop.policy.roles.reader = [] })
   assert.deepEqual(granted.slice(1), [read, write])
   assert.notEqual(granted[0], whole)
-  const lookedUp = await digests(shop => { shop.document.paths['/operations'].get.responses[200].description = 'other'; shop.document.paths['/operations'].get.parameters[0].schema = { type: 'integer' } })
+  const lookedUp = await digests(shop => { shop.document.paths['/operations'].get.parameters[0].schema = { type: 'integer' } })
   assert.ok(lookedUp[0] !== whole && lookedUp[1] === read && lookedUp[2] !== write)
 })
 
@@ -96,6 +96,12 @@ test('a place inside a text is told where the text stands as it is', async t => 
   assert.match(await at('"\\u0061 ${args.customer}"'), /^"\\u0061/)
 })
 
+/** Ten lists of ten of the list before. */
+const ALIAS_BOMB = [
+  `a0: &a0 [${Array(10).fill('x').join(', ')}]`,
+  ...Array.from({ length: 9 }, (_, n) => `a${n + 1}: &a${n + 1} [${Array(10).fill(`*a${n}`).join(', ')}]`),
+].join('\n')
+
 for (const [rule, what, content] of [
   ['duplicate-key', 'a key twice', 'action: a\naction: b\n'],
   ['yaml-syntax', 'a tab for indentation', 'a:\n\tb: 1\n'],
@@ -104,7 +110,11 @@ for (const [rule, what, content] of [
   ['yaml-tag', 'a tag of the core schema', 'action: !!str get_customer\n'],
   ['yaml-tag', 'a tag of its own', 'action: !secret x\n'],
   ['yaml-merge', 'a merge key', 'a: &a {b: 1}\nc:\n  <<: *a\n'],
-  ['yaml-aliases', 'an alias bomb', `a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n${Array.from({ length: 9 }, (_, n) => `a${n + 1}: &a${n + 1} [${Array(10).fill(`*a${n}`).join(', ')}]`).join('\n')}\n`],
+  [
+    'yaml-aliases',
+    'an alias bomb',
+    ALIAS_BOMB,
+  ],
   ['yaml-too-deep', 'an alias inside itself', 'a: &a\n  b: *a\n'],
   ['yaml-too-deep', 'a deep nest', `a: ${'['.repeat(80)}${']'.repeat(80)}\n`],
   ['yaml-several-documents', 'two documents', 'a: 1\n---\nb: 2\n'],
@@ -186,13 +196,23 @@ test('a fault in one sheet does not hide the faults of another, nor blame what n
 })
 
 test('a load lets other work go on', async t => {
-  let turns = 0
-  const timer = setInterval(() => { turns++ }, 5)
-  t.after(() => clearInterval(timer))
-  await load(t, shop => {
-    for (let n = 1; n <= 40; n++) {
+  const folders = write(t, shop => {
+    for (let n = 1; n <= 80; n++) {
       shop.files[`actions/shop/many_${n}.v1.yaml`] = text({ ...writeSheet(), action: `many_${n}`, version: 1 })
     }
   })
-  assert.ok(turns > 3, `only ${turns} turns`)
+  const startMs = performance.now()
+  let lastMs = startMs
+  let longestMs = 0
+  const beat = (): void => {
+    const nowMs = performance.now()
+    longestMs = Math.max(longestMs, nowMs - lastMs)
+    lastMs = nowMs
+  }
+  const timer = setInterval(beat, 1)
+  t.after(() => clearInterval(timer))
+  await loadCatalog(folders)
+  beat()
+  // In one piece, compiling would be most of it.
+  assert.ok(longestMs < (lastMs - startMs) / 3, `${longestMs} of ${lastMs - startMs} ms without a pause`)
 })

@@ -90,7 +90,12 @@ test('a rejection is looked up first only where the look-up knows the attempt fr
 
 test('a reference that the upstream gave is an id of the attempt', async t => {
   const lookup = (await loadWrite(t, shop => {
-    shop.write.lookup = { operation: 'getCustomer', path: { id: '${attempt.reference}' }, outcomes: [{ when: 'response.status == 200', outcome: 'completed' }], absent: { when: 'response.status == 404', settles_after: '1m' } }
+    shop.write.lookup = {
+      operation: 'getCustomer',
+      path: { id: '${attempt.reference}' },
+      outcomes: [{ when: 'response.status == 200', outcome: 'completed' }],
+      absent: { when: 'response.status == 404', settles_after: '1m' },
+    }
   })).lookup!
   assert.equal(lookup.ownId, true)
   assert.throws(() => lookup.request.place(asked(null)), /reference/)

@@ -21,7 +21,9 @@ export function answered (status: number, body: Json = CUSTOMER, headers: { [nam
   }
 }
 
-const brief = (verdict: Verdict): string => [verdict.outcome, verdict.code, verdict.retryable ? 'retryable' : '', verdict.lookFirst ? 'look first' : ''].filter(Boolean).join(' ')
+const brief = (verdict: Verdict): string => [
+  verdict.outcome, verdict.code, verdict.retryable ? 'retryable' : '', verdict.lookFirst ? 'look first' : '',
+].filter(Boolean).join(' ')
 
 const noRules = (shop: Shop): void => { shop.write.outcomes = [] }
 const noLookup = (shop: Shop): void => { shop.write.outcomes = []; shop.write.lookup = 'none' }
@@ -70,7 +72,14 @@ test('every unknown names what is missing, and nothing else does', async t => {
 })
 
 test('a repeat after 425 and 429 is offered only where it is harmless upstream', async t => {
-  const never = await loadWrite(t, shop => { shop.write.retry = 'never'; shop.write.outcomes.push({ when: 'response.status == 425', outcome: 'rejected', error: 'UPSTREAM_RATE_LIMITED' }) })
+  const never = await loadWrite(
+    t,
+    shop => { shop.write.retry = 'never'; shop.write.outcomes.push({
+      when: 'response.status == 425',
+      outcome: 'rejected',
+      error: 'UPSTREAM_RATE_LIMITED',
+    }) }
+  )
   assert.deepEqual([425, 429].map(status => never.judge(answered(status)).retryable), [false, false])
   const natural = await loadWrite(t, shop => { shop.write.retry = 'natural' })
   assert.equal(natural.judge(answered(429)).retryable, true)
@@ -132,7 +141,10 @@ test('an integer that is not exact in what a rule reads leaves a write unknown',
 })
 
 test('a sheet that says what a success looks like does not take anything else for one', async t => {
-  const write = await loadWrite(t, shop => { shop.write.outcomes = [{ when: 'response.status == 200 && response.body.state == "active"', outcome: 'completed' }] })
+  const write = await loadWrite(
+    t,
+    shop => { shop.write.outcomes = [{ when: 'response.status == 200 && response.body.state == "active"', outcome: 'completed' }] }
+  )
   assert.equal(write.judge(answered(200)).outcome, 'completed')
   const verdict = write.judge(answered(200, { ...CUSTOMER, state: 'deleted' }))
   assert.equal(verdict.outcome, 'unknown')
@@ -148,18 +160,35 @@ test('a pending call keeps what the look-up needs, and is unknown where that can
 })
 
 test('an observation may be pending by rule', async t => {
-  const read = await loadRead(t, shop => { shop.read.outcomes = [{ when: 'response.status == 202', outcome: 'pending', reference: '${response.headers.location}' }] })
-  assert.deepEqual([read.judge(answered(202, null, { location: '/x' })).outcome, read.judge(answered(202, null, { location: '/x' })).reference], ['pending', '/x'])
+  const read = await loadRead(
+    t,
+    shop => { shop.read.outcomes = [{ when: 'response.status == 202', outcome: 'pending', reference: '${response.headers.location}' }] }
+  )
+  assert.deepEqual(
+    [read.judge(answered(202, null, { location: '/x' })).outcome, read.judge(answered(202, null, { location: '/x' })).reference],
+    ['pending', '/x']
+  )
 })
 
 test('the result of a rule fits the schema of the result, or is none', async t => {
   const result = async (template: unknown, body: Json = CUSTOMER): Promise<Json | undefined> => {
-    const action: Action = await loadWrite(t, shop => { shop.write.outcomes = [{ when: 'response.status == 200', outcome: 'completed', ...(template === undefined ? {} : { result: template }) }] })
+    const action: Action = await loadWrite(
+      t,
+      shop => { shop.write.outcomes = [
+        { when: 'response.status == 200', outcome: 'completed', ...(template === undefined ? {} : { result: template }) },
+      ] }
+    )
     return action.judge(answered(200, body)).result
   }
   assert.equal(await result(undefined), undefined)
-  assert.deepEqual(await result({ customer_id: '${args.customer_id}', new_version: '${response.body.version}' }), { customer_id: 'c_1', new_version: 8 })
-  assert.deepEqual(await result({ customer_id: 'c_1', new_version: 3, ssn: '${response.body.ssn}' }, { ...CUSTOMER, ssn: '078' }), { customer_id: 'c_1', new_version: 3 })
+  assert.deepEqual(
+    await result({ customer_id: '${args.customer_id}', new_version: '${response.body.version}' }),
+    { customer_id: 'c_1', new_version: 8 }
+  )
+  assert.deepEqual(
+    await result({ customer_id: 'c_1', new_version: 3, ssn: '${response.body.ssn}' }, { ...CUSTOMER, ssn: '078' }),
+    { customer_id: 'c_1', new_version: 3 }
+  )
   assert.equal(await result({ customer_id: 'c_1', new_version: 'x' }), null)
   assert.equal(await result({ customer_id: 'c_1', new_version: '${response.body.version}' }, { id: 'c_1' }), null)
 })

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { CatalogFaults, type Action, type Catalog, type Fault } from '../../src/catalog/catalog.ts'
-import { loadCatalog } from '../../src/catalog/load.ts'
+import { loadCatalog, type LoadOptions } from '../../src/catalog/load.ts'
 
 const string = { type: 'string' }
 const customer = {
@@ -34,11 +34,29 @@ export const shopDocument = (): any => ({
   info: { title: 'Shop', version: '1' },
   paths: {
     '/customers/{id}': {
-      get: { operationId: 'getCustomer', parameters: [idParameter], responses: { 200: { description: 'ok', content: json({ $ref: '#/components/schemas/Customer' }) }, 404: { description: 'none', content: json({ type: 'object', properties: { error: string } }) } } },
+      get: {
+        operationId: 'getCustomer',
+        parameters: [idParameter],
+        responses: {
+          200: { description: 'ok', content: json({ $ref: '#/components/schemas/Customer' }) },
+          404: { description: 'none', content: json({ type: 'object', properties: { error: string } }) },
+        },
+      },
       patch: {
         operationId: 'updateCustomer',
         parameters: [idParameter, { name: 'If-Match', in: 'header', schema: string }, { name: 'dry', in: 'query', schema: { type: 'boolean' } }],
-        requestBody: { required: true, content: json({ type: 'object', properties: { shipping_address: { $ref: '#/components/schemas/Address' }, note: { type: ['string', 'null'] }, level: { type: 'integer' }, request_id: string } }) },
+        requestBody: {
+          required: true,
+          content: json({
+            type: 'object',
+            properties: {
+              shipping_address: { $ref: '#/components/schemas/Address' },
+              note: { type: ['string', 'null'] },
+              level: { type: 'integer' },
+              request_id: string,
+            },
+          }),
+        },
         responses: {
           200: { description: 'ok', content: json({ $ref: '#/components/schemas/Customer' }) },
           202: { description: 'later', content: json({ type: 'object', properties: { job_id: string } }) },
@@ -51,7 +69,12 @@ export const shopDocument = (): any => ({
       get: {
         operationId: 'listOperations',
         parameters: [{ name: 'key', in: 'query', schema: string }],
-        responses: { 200: { description: 'ok', content: json({ type: 'object', required: ['items'], properties: { items: { type: 'array', items: operationItem } } }) } },
+        responses: {
+          200: {
+            description: 'ok',
+            content: json({ type: 'object', required: ['items'], properties: { items: { type: 'array', items: operationItem } } }),
+          },
+        },
       },
     },
     '/elsewhere': {
@@ -145,8 +168,17 @@ export const writeSheet = (): any => ({
     query: { key: '${attempt.key}' },
     find: { in: 'response.body.items', where: 'item.key == attempt.key' },
     outcomes: [
-      { when: 'found.hasValue() && found.value().state == \'done\'', outcome: 'completed', result: { customer_id: '${args.customer_id}', new_version: '${found.value().version}' } },
-      { when: 'found.hasValue() && found.value().state == \'failed\'', outcome: 'rejected', error: 'CHANGE_FAILED', message: 'The shop could not change the address.' },
+      {
+        when: 'found.hasValue() && found.value().state == \'done\'',
+        outcome: 'completed',
+        result: { customer_id: '${args.customer_id}', new_version: '${found.value().version}' },
+      },
+      {
+        when: 'found.hasValue() && found.value().state == \'failed\'',
+        outcome: 'rejected',
+        error: 'CHANGE_FAILED',
+        message: 'The shop could not change the address.',
+      },
       { when: 'found.hasValue()', outcome: 'pending' },
     ],
     absent: { when: 'response.status == 200 && !found.hasValue()', settles_after: '30s' },
@@ -209,7 +241,10 @@ export const shop = (): Shop => ({
     credential: { scheme: 'key', secret: 'file:/run/secrets/shop' },
   },
   policy: {
-    roles: { support_agent: { actions: ['get_customer.v1', 'change_shipping_address.v2'], max_effect: 'reversible_change' }, reader: ['get_customer.v1'] },
+    roles: {
+      support_agent: { actions: ['get_customer.v1', 'change_shipping_address.v2'], max_effect: 'reversible_change' },
+      reader: ['get_customer.v1'],
+    },
     approvers: { support_lead: ['change_shipping_address.v2'] },
   },
   read: readSheet(),
@@ -217,8 +252,8 @@ export const shop = (): Shop => ({
   files: {},
 })
 
-/** Writes the shop to a folder of the test's own and loads it. */
-export async function load (t: TestContext, change: (shop: Shop) => void = () => {}): Promise<Catalog> {
+/** Writes the shop to a folder of the test's own. */
+export function write (t: TestContext, change: (shop: Shop) => void): LoadOptions {
   const made = shop()
   change(made)
   const root = mkdtempSync(join(tmpdir(), 'aval-catalog-'))
@@ -237,8 +272,10 @@ export async function load (t: TestContext, change: (shop: Shop) => void = () =>
     mkdirSync(dirname(join(root, path)), { recursive: true })
     writeFileSync(join(root, path), content)
   }
-  return await loadCatalog({ actionsFolder: join(root, 'actions'), openapiFolder: join(root, 'openapi') })
+  return { actionsFolder: join(root, 'actions'), openapiFolder: join(root, 'openapi') }
 }
+
+export const load = async (t: TestContext, change: (shop: Shop) => void = () => {}): Promise<Catalog> => await loadCatalog(write(t, change))
 
 /** JSON is YAML. */
 const text = (value: unknown): string | null => value === null ? null : JSON.stringify(value, null, 2)

@@ -10,7 +10,15 @@ import { readYaml, YamlFile } from '../../src/catalog/yaml-file.ts'
 const VARIABLES = new Map([['args', shapeOfSchema({
   type: 'object',
   required: ['id', 'n', 'p', 'on', 'list', 'place'],
-  properties: { id: { type: 'string' }, n: { type: 'integer' }, p: { type: 'number' }, on: { type: 'boolean' }, note: { type: ['string', 'null'] }, list: { type: 'array', items: { type: 'string' } }, place: { type: 'object', properties: { city: { type: 'string' } } } },
+  properties: {
+    id: { type: 'string' },
+    n: { type: 'integer' },
+    p: { type: 'number' },
+    on: { type: 'boolean' },
+    note: { type: ['string', 'null'] },
+    list: { type: 'array', items: { type: 'string' } },
+    place: { type: 'object', properties: { city: { type: 'string' } } },
+  },
 })]])
 const ARGS = { id: 'c_1', n: 3, p: 2.5, on: true, list: ['a', 'b'], place: { city: 'Rome' } }
 
@@ -19,7 +27,16 @@ function evaluate (value: Json, args: object = ARGS): Json | undefined {
   const file = readYaml('x.yaml', Buffer.from('a: 1')) as YamlFile
   const template = compileTemplate(value, '', VARIABLES, faults.in(file))
   faults.throwIfAny()
-  return template!.evaluate({ args, caller: {} as Bindings['caller'], reads: {}, values: {}, target: null, attempt: null, response: null, now: '2026-01-01T00:00:00Z' } as Bindings)
+  return template!.evaluate({
+    args,
+    caller: {} as Bindings['caller'],
+    reads: {},
+    values: {},
+    target: null,
+    attempt: null,
+    response: null,
+    now: '2026-01-01T00:00:00Z',
+  } as Bindings)
 }
 
 const CASES: ReadonlyArray<readonly [value: Json, expected: Json | undefined, args?: object]> = [
@@ -74,5 +91,7 @@ test('a value in a text is text, a number or a bool: what turns out to be someth
 
 test('where a slot begins is known', () => {
   assert.deepEqual(splitText('a ${b} $${c} ${d}'), ['a ', { text: 'b', offset: 4 }, ' ${c} ', { text: 'd', offset: 15 }])
-  for (const open of ['${', '${a', '${"}', '${{a}', '${\'\'\'}']) assert.throws(() => splitText(open), (error: any) => error.rule === 'template-not-closed', open)
+  for (const open of ['${', '${a', '${"}', '${{a}', '${\'\'\'}']) {
+    assert.throws(() => splitText(open), (error: any) => error.rule === 'template-not-closed', open)
+  }
 })

@@ -12,19 +12,47 @@ const seen = (body: Json): Bindings => ({
   response: { status: 200, headers: { etag: '"1"' }, body }, now: '2026-11-30T10:00:00.000Z',
 })
 
-const CUSTOMER = { id: 'c_1', version: 7, state: 'active', email: null, ssn: '078-05-1120', balance: 1.5, shipping_address: { city: 'Rome', country: 'IT' }, tags: ['a', 'b'] }
+const CUSTOMER = {
+  id: 'c_1',
+  version: 7,
+  state: 'active',
+  email: null,
+  ssn: '078-05-1120',
+  balance: 1.5,
+  shipping_address: { city: 'Rome', country: 'IT' },
+  tags: ['a', 'b'],
+}
 
 const code = (expected: string) => (error: unknown): boolean => error instanceof ProjectionFault && error.code === expected
 
 test('without a view the body is pruned to the schema', async t => {
   const view = (await loadRead(t)).view!
-  assert.deepEqual(view.project(seen(CUSTOMER)), { result: { id: 'c_1', version: 7, email: null, shipping_address: { city: 'Rome' }, tags: ['a', 'b'] }, truncated: false })
+  assert.deepEqual(
+    view.project(seen(CUSTOMER)),
+    { result: { id: 'c_1', version: 7, email: null, shipping_address: { city: 'Rome' }, tags: ['a', 'b'] }, truncated: false }
+  )
 })
 
 test('a view names what is shown, and what it takes whole is pruned too', async t => {
   const view = (await loadRead(t, shop => {
-    shop.read.result.schema = { type: 'object', additionalProperties: false, required: ['who', 'place'], properties: { who: { type: 'string' }, etag: { type: 'string' }, place: { type: 'object', additionalProperties: false, properties: { city: { type: 'string' } } }, mail: { type: ['string', 'null'] } } }
-    shop.read.result.view = { who: 'customer ${response.body.id}', etag: '${response.headers.etag}', place: '${response.body.shipping_address}', mail: '${response.body.?email}', extra: '${response.body.?ssn}' }
+    shop.read.result.schema = {
+      type: 'object',
+      additionalProperties: false,
+      required: ['who', 'place'],
+      properties: {
+        who: { type: 'string' },
+        etag: { type: 'string' },
+        place: { type: 'object', additionalProperties: false, properties: { city: { type: 'string' } } },
+        mail: { type: ['string', 'null'] },
+      },
+    }
+    shop.read.result.view = {
+      who: 'customer ${response.body.id}',
+      etag: '${response.headers.etag}',
+      place: '${response.body.shipping_address}',
+      mail: '${response.body.?email}',
+      extra: '${response.body.?ssn}',
+    }
   })).view!
   assert.deepEqual(view.project(seen(CUSTOMER)).result, { who: 'customer c_1', etag: '"1"', place: { city: 'Rome' }, mail: null })
   assert.deepEqual(view.project(seen({ id: 'x', shipping_address: {} })).result, { who: 'customer x', etag: '"1"', place: {} })
@@ -88,7 +116,15 @@ test('what is not JSON is shown by type, size and digest, never by its bytes', a
     shop.write.operation = 'upload'
     shop.write.request = { body: 'label', media_type: 'text/plain' }
     shop.write.outcomes = []
-    shop.write.result = { schema: { type: 'object', additionalProperties: false, required: ['kind', 'bytes'], properties: { kind: { type: 'string' }, bytes: { type: 'integer' } } }, view: { kind: '${response.body.type}', bytes: '${response.body.size}' } }
+    shop.write.result = {
+      schema: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['kind', 'bytes'],
+        properties: { kind: { type: 'string' }, bytes: { type: 'integer' } },
+      },
+      view: { kind: '${response.body.type}', bytes: '${response.body.size}' },
+    }
     delete shop.write.lookup.outcomes[0].result
     delete shop.write.examples
   })).view!
@@ -99,14 +135,23 @@ test('what is not JSON is shown by type, size and digest, never by its bytes', a
 
 const compiler = new SchemaCompiler()
 const finishOf = (schema: unknown): Finish => compileFinish(schema as JsonObject, { maxBytes: 1_000_000, maxItems: 50 }, compiler)
-const closed = (properties: object, required: readonly string[] = []): object => ({ type: 'object', additionalProperties: false, required, properties })
+const closed = (
+  properties: object, required: readonly string[] = []
+): object => ({ type: 'object', additionalProperties: false, required, properties })
 const string = { type: 'string' }
 
 test('of a union the branch that the value is of decides what is kept', () => {
   const card = closed({ kind: { const: 'card' }, last4: string }, ['kind', 'last4'])
   const bank = closed({ kind: { const: 'bank' }, holder: closed({ name: string }) }, ['kind'])
-  for (const finish of [finishOf({ oneOf: [card, bank] }), finishOf({ anyOf: [card, bank] }), finishOf({ oneOf: [{ $ref: '#/$defs/card' }, { $ref: '#/$defs/bank' }], $defs: { card, bank } })]) {
-    assert.deepEqual(finish({ kind: 'card', last4: '4242', holder: { name: 'x' }, number: '4242424242424242' }).result, { kind: 'card', last4: '4242' })
+  for (const finish of [
+    finishOf({ oneOf: [card, bank] }),
+    finishOf({ anyOf: [card, bank] }),
+    finishOf({ oneOf: [{ $ref: '#/$defs/card' }, { $ref: '#/$defs/bank' }], $defs: { card, bank } }),
+  ]) {
+    assert.deepEqual(
+      finish({ kind: 'card', last4: '4242', holder: { name: 'x' }, number: '4242424242424242' }).result,
+      { kind: 'card', last4: '4242' }
+    )
     assert.deepEqual(finish({ kind: 'bank', last4: '4242', holder: { name: 'x', iban: 'y' } }).result, { kind: 'bank', holder: { name: 'x' } })
     assert.throws(() => finish({ kind: 'cash' }), code('RESULT_INVALID'))
   }
@@ -114,10 +159,21 @@ test('of a union the branch that the value is of decides what is kept', () => {
 
 test('parts of a whole are kept together, definitions are followed, and maps keep their names', () => {
   const finish = finishOf({
-    type: 'object', unevaluatedProperties: false, allOf: [{ properties: { a: string } }, { $ref: '#/$defs/b' }], properties: { labels: { type: 'object', additionalProperties: string } },
-    $defs: { b: { properties: { b: { type: 'array', items: closed({ deep: string }) }, tree: { $ref: '#/$defs/tree' } } }, tree: closed({ name: string, children: { type: 'array', items: { $ref: '#/$defs/tree' } } }) },
+    type: 'object', unevaluatedProperties: false, allOf: [{ properties: { a: string } }, { $ref: '#/$defs/b' }], properties: {
+      labels: { type: 'object', additionalProperties: string },
+    },
+    $defs: {
+      b: { properties: { b: { type: 'array', items: closed({ deep: string }) }, tree: { $ref: '#/$defs/tree' } } },
+      tree: closed({ name: string, children: { type: 'array', items: { $ref: '#/$defs/tree' } } }),
+    },
   })
-  assert.deepEqual(finish({ a: 'x', b: [{ deep: 'y', more: 1 }], c: 'no', labels: { any: 'z' }, tree: { name: 'r', secret: 1, children: [{ name: 'l', secret: 2 }] } }).result,
+  assert.deepEqual(finish({
+    a: 'x',
+    b: [{ deep: 'y', more: 1 }],
+    c: 'no',
+    labels: { any: 'z' },
+    tree: { name: 'r', secret: 1, children: [{ name: 'l', secret: 2 }] },
+  }).result,
     { a: 'x', b: [{ deep: 'y' }], labels: { any: 'z' }, tree: { name: 'r', children: [{ name: 'l' }] } })
 })
 
@@ -137,7 +193,12 @@ const { schema } = fc.letrec<{ schema: any }>(tie => ({
     tie('schema').map(additionalProperties => ({ type: 'object', additionalProperties }))),
 }))
 const { json } = fc.letrec<{ json: any }>(tie => ({
-  json: fc.oneof({ maxDepth: 5 }, fc.constantFrom('x', 'SECRET', 1, null, true), fc.array(tie('json'), { maxLength: 3 }), fc.dictionary(fc.constantFrom(...NAMES, 'undeclared'), tie('json'), { maxKeys: 4 }).map(entries => ({ ...entries }))),
+  json: fc.oneof(
+    { maxDepth: 5 },
+    fc.constantFrom('x', 'SECRET', 1, null, true),
+    fc.array(tie('json'), { maxLength: 3 }),
+    fc.dictionary(fc.constantFrom(...NAMES, 'undeclared'), tie('json'), { maxKeys: 4 }).map(entries => ({ ...entries }))
+  ),
 }))
 
 /** Whether some reading of the schema names everything in the value. Written apart from the code it judges: by the schema alone, without pruning. */
