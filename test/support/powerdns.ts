@@ -16,12 +16,29 @@ export interface PowerDns {
   readonly port: number
   readonly apiKey: string
   /** Asks the server itself, beside Aval: its own word on what there is. */
-  ask (method: string, path: string, body?: unknown): Promise<{ status: number, body: unknown }>
+  ask (method: string, path: string, body?: unknown): Promise<{ status: number, body: any }>
+  /** Its own OpenAPI document, as JSON. */
+  document (): Promise<string>
+  /** Its own log of what it answered, `METHOD path status`, the path as it came and without its query. A line follows its answer. */
+  heard (): readonly string[]
   stop (): Promise<void>
 }
 
+/** Another program may take a port between its choice and its use. */
+const TRIES = 5
+
 export async function startPowerDns (): Promise<PowerDns> {
   if (!existsSync(SERVER) || !existsSync(SCHEMA)) throw new Error('PowerDNS is not installed: apt-get install -y pdns-server pdns-backend-sqlite3 sqlite3')
+  for (let tries = 1; ; tries++) {
+    try {
+      return await launch()
+    } catch (error) {
+      if (tries === TRIES || !String(error).includes('bind')) throw error
+    }
+  }
+}
+
+async function launch (): Promise<PowerDns> {
   const folder = mkdtempSync(join(tmpdir(), 'aval-pdns-'))
   const apiKey = 'pdns-key-of-the-tests'
   const [port, dnsPort] = [await freeTcpPort(), await freeUdpPort()]
@@ -30,11 +47,11 @@ export async function startPowerDns (): Promise<PowerDns> {
   writeFileSync(join(folder, 'pdns.conf'), [
     'launch=gsqlite3', `gsqlite3-database=${join(folder, 'pdns.db')}`, 'local-address=127.0.0.1', `local-port=${dnsPort}`, 'api=yes', `api-key=${apiKey}`,
     'webserver=yes', 'webserver-address=127.0.0.1', `webserver-port=${port}`, 'webserver-allow-from=127.0.0.1', `socket-dir=${folder}`, 'daemon=no',
-    'guardian=no', 'setuid=', 'setgid=', '',
+    'guardian=no', 'setuid=', 'setgid=', 'webserver-loglevel=normal', 'loglevel=6', '',
   ].join('\n'))
   const child = spawn(SERVER, [`--config-dir=${folder}`], { stdio: ['ignore', 'ignore', 'pipe'] })
   let said = ''
-  child.stderr!.on('data', chunk => { said = `${said}${chunk}`.slice(-4_000) })
+  child.stderr!.on('data', chunk => { said += chunk })
   const url = `http://127.0.0.1:${port}`
   const ask: PowerDns['ask'] = async (method, path, body) => {
     const headers = { 'x-api-key': apiKey, accept: 'application/json', 'content-type': 'application/json' }
@@ -46,15 +63,18 @@ export async function startPowerDns (): Promise<PowerDns> {
     await ended(child)
     rmSync(folder, { recursive: true, force: true })
   }
-  for (let tries = 0; tries < 200; tries++) {
-    if (child.exitCode !== null) throw new Error(`pdns_server ended: ${said}`)
+  const document = async (): Promise<string> => JSON.stringify((await ask('GET', '/api/docs')).body)
+  for (let tries = 0; tries < 200 && child.exitCode === null; tries++) {
     const up = await ask('GET', '/api/v1/servers/localhost').then(answer => answer.status === 200, () => false)
-    if (up) return { url, port, apiKey, ask, stop }
+    if (up) return { url, port, apiKey, ask, document, heard: () => heardIn(said), stop }
     await sleep(50)
   }
   await stop()
   throw new Error(`pdns_server does not answer: ${said}`)
 }
+
+const heardIn = (log: string): readonly string[] =>
+  [...log.matchAll(/\[webserver\] \S+ \S+ "(\S+) (.*) HTTP\/1\.\d" (\d+)/g)].map(([, method, path, status]) => `${method} ${path} ${status}`)
 
 async function ended (child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return

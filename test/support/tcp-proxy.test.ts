@@ -122,6 +122,21 @@ describe('the proxy', () => {
     await hears(next, 'again')
   })
 
+  test('drops the reply to the request that starts with a text, and no other', async () => {
+    const other = await open()
+    const meant = await open()
+    const before = proxy.counts.passed.up
+    proxy.dropReplyTo('DELETE ')
+    other.socket.write('GET one')
+    await hears(other, 'GET one')
+    meant.socket.write('DELETE one')
+    assert.equal(await meant.ended, 'ECONNRESET')
+    assert.deepEqual([proxy.counts.passed.up - before, meant.text()], [17, ''])
+    const next = await open()
+    next.socket.write('DELETE two')
+    await hears(next, 'DELETE two')
+  })
+
   test('resets and ends open connections, and resets new ones', async () => {
     const reset = await open()
     await pause(10)

@@ -11,7 +11,7 @@ export interface ProxyCounts {
   /** Bytes that arrived, and bytes that were passed on, in each direction. `up` is client to server. */
   readonly received: { readonly up: number, readonly down: number }
   readonly passed: { readonly up: number, readonly down: number }
-  /** How often `dropNextReply` and the cuts fired. */
+  /** How often `dropNextReply`, `dropReplyTo` and the cuts fired. */
   readonly faults: number
 }
 
@@ -30,6 +30,8 @@ export interface TcpProxy {
   cutAfter (direction: Direction, bytes: number): void
   /** The next data from the server is swallowed and the connection is reset instead: the server did it, the client never hears. */
   dropNextReply (): void
+  /** The same for the reply to the next request that starts with this text, `DELETE `; the requests before it are answered. */
+  dropReplyTo (start: string): void
   /** Open connections are reset now (RST). */
   reset (): void
   /** Open connections are ended now (FIN to both sides). */
@@ -50,6 +52,7 @@ interface Faults {
   /** Bytes that may still pass; null: no cut. */
   cut: { up: number | null, down: number | null }
   dropNextReply: boolean
+  dropReplyTo: string | null
   resetNew: boolean
 }
 
@@ -59,6 +62,7 @@ const none = (): Faults => ({
   jitterMs: 0,
   cut: { up: null, down: null },
   dropNextReply: false,
+  dropReplyTo: null,
   resetNew: false,
 })
 
@@ -98,6 +102,7 @@ export async function startTcpProxy (upstream: Address): Promise<TcpProxy> {
     partition: direction => set({ held: { up: direction === 'up', down: direction === 'down' } }),
     cutAfter: (direction, bytes) => set({ cut: { up: direction === 'up' ? bytes : null, down: direction === 'down' ? bytes : null } }),
     dropNextReply: () => set({ dropNextReply: true }),
+    dropReplyTo: start => set({ dropReplyTo: start }),
     reset: () => { for (const link of links) link.reset() },
     end: () => { for (const link of links) link.end() },
     resetNew: () => set({ resetNew: true }),
@@ -152,6 +157,7 @@ class Link {
   readonly #waiting: { readonly up: Waiting[], readonly down: Waiting[] } = { up: [], down: [] }
   readonly #timers: { up: NodeJS.Timeout | null, down: NodeJS.Timeout | null } = { up: null, down: null }
   #over = false
+  #doomed = false
 
   constructor (client: Socket, upstream: Address, faults: () => Faults, counts: Counters, closed: () => void) {
     this.#client = client
@@ -178,7 +184,11 @@ class Link {
 
   #queue (direction: Direction, data: Buffer | null): void {
     const faults = this.#faults()
-    if (direction === 'down' && data !== null && faults.dropNextReply) {
+    if (direction === 'up' && data !== null && faults.dropReplyTo !== null && data.toString('latin1').startsWith(faults.dropReplyTo)) {
+      faults.dropReplyTo = null
+      this.#doomed = true
+    }
+    if (direction === 'down' && data !== null && (faults.dropNextReply || this.#doomed)) {
       faults.dropNextReply = false
       this.#counts.faults += 1
       this.reset()
