@@ -37,8 +37,10 @@ export async function dispatch (authorised: Authorised, record: CallRecord, serv
 function observe (authorised: Authorised, services: Services): Promise<Reply> {
   const { reserved, credential } = authorised
   const { action, call } = reserved.facts.scoped.valid.capable
-  return repeatSafely(action.id, action.limits.timeoutMs, services, timeoutMs =>
-    sendOnce(services, action.upstream, call.caller.tenant, reserved.request, credential, 'read', { kind: 'read', timeoutMs, sendByMs: null, attemptId: null }))
+  const send = (timeoutMs: number): Promise<Reply> =>
+    sendOnce(services, action.upstream, call.caller.tenant, reserved.request, credential, 'read', { kind: 'read', timeoutMs, sendByMs: null, attemptId: null })
+  // Only the sheet knows whether asking twice is harmless: a GET can count, bill or mark as read.
+  return action.retry === 'safe' ? repeatSafely(action.id, action.limits.timeoutMs, services, send) : send(action.limits.timeoutMs)
 }
 
 async function write (authorised: Authorised, attempt: AttemptRecord, record: CallRecord, services: Services): Promise<Sent> {

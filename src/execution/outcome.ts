@@ -18,8 +18,17 @@ export interface Judged {
 }
 
 export async function readOutcome (sent: Sent, services: Services): Promise<Judged> {
-  const judged = judgeReply(sent)
+  const judged = withinToken(judgeReply(sent), services.now())
   return judged.verdict.lookFirst && sent.attempt !== null ? lookFirst(judged, services) : judged
+}
+
+/** An agent is never told to come back at a time at which its token will have ended. */
+function withinToken (judged: Judged, now: Date): Judged {
+  const { verdict } = judged
+  if (verdict.retryAfterSeconds === null || verdict.outcome !== 'rejected') return judged
+  const { caller } = judged.sent.reserved.facts.scoped.valid.capable.call
+  const leftSeconds = Math.max(1, Math.floor(caller.expiresAt - now.getTime() / 1_000))
+  return verdict.retryAfterSeconds <= leftSeconds ? judged : { ...judged, verdict: { ...verdict, retryAfterSeconds: leftSeconds } }
 }
 
 function judgeReply (sent: Sent): Judged {

@@ -320,7 +320,7 @@ describe('an answer that never comes (A50)', () => {
     probe.answers.write = hostileModes['silent']!
     const first = await probe.call(token, 'change_item.v1', { id: 'one', name: 'a50' }, 'a50')
     assert.deepEqual([first.status, first.body.outcome, first.body.sent, first.body.error.code, first.body.error.retryable], [202, 'unknown', true, 'OUTCOME_UNKNOWN', false])
-    assert.doesNotMatch(JSON.stringify(first.body), /fail|retry[^a]/i)
+    assert.doesNotMatch(first.body.error.message, /fail|retry/i)
     assert.equal(first.headers.get('location'), `/v1/attempts/${first.body.attempt_id}`)
 
     const again = await probe.call(token, 'change_item.v1', { id: 'one', name: 'a50' }, 'a50')
