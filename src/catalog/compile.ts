@@ -18,7 +18,7 @@ import { checkAbsence, compileLookup, isLookup, type CompiledLookup } from './lo
 import type { Operation } from './openapi/operation.ts'
 import { compileConditionAt, compileRules, expressionsOf, judgeAnswer, type Judging, type RuleContext } from './outcome.ts'
 import { effectiveConsent, type PolicySheet } from './policy.ts'
-import { compileRequest, type CompiledRequest } from './request.ts'
+import { compileRequest, type CompiledRequest, type Provided } from './request.ts'
 import type { SchemaCompiler } from './schema.ts'
 import { ANY } from './shape.ts'
 import { errorsOf, messagesOf } from './sheet-errors.ts'
@@ -182,7 +182,7 @@ class SheetCompiler {
       if (!isReading(operation.method)) {
         this.#report.fault(`${at}/operation`, 'read-not-safe', `${operation.method} may change something; a read is GET or HEAD`)
       }
-      const request = compileRequest(sheet, at, operation, this.#known.facts(), this.#reserved('read'), this.#report)
+      const request = compileRequest(sheet, at, operation, this.#known.facts(), this.#provided('read'), this.#report)
       this.#known.addRead(name, operation, sheet.allow ?? [])
       if (request === null) return []
       this.#expressions.push(...request.expressions)
@@ -247,7 +247,7 @@ class SheetCompiler {
       '/request',
       operation,
       this.#known.request(),
-      this.#reserved(this.#write ? 'write' : 'read'),
+      this.#provided(this.#write ? 'write' : 'read'),
       this.#report
     )
     if (request !== null) this.#expressions.push(...request.expressions)
@@ -309,7 +309,7 @@ class SheetCompiler {
     if (!isReading(operation.method)) {
       this.#report.fault('/lookup/operation', 'read-not-safe', `${operation.method} may change something; a look-up is GET or HEAD`)
     }
-    const asked = compileRequest(sheet, '/lookup', operation, this.#known.lookup(), this.#reserved('read'), this.#report)
+    const asked = compileRequest(sheet, '/lookup', operation, this.#known.lookup(), this.#provided('read'), this.#report)
     if (asked === null) return null
     const compiled = compileLookup(sheet, asked, operation, this.#known, context, judging, this.#report)
     if (compiled === null) return null
@@ -354,13 +354,15 @@ class SheetCompiler {
     return template
   }
 
-  /** The headers that only the credential may use. */
-  #reserved (use: 'read' | 'write'): readonly string[] {
-    const header = credentialHeader(this.#in.upstream.credentials[use])
-    return header === null ? [] : [header]
+  #provided (use: 'read' | 'write'): Provided {
+    const { credentials, headers } = this.#in.upstream
+    const header = credentialHeader(credentials[use])
+    const scheme = credentials[use]?.scheme
+    const parameters = new Set(Object.keys(headers).map(name => `header:${name}`))
+    if (scheme?.kind === 'apiKey') parameters.add(`${scheme.in}:${scheme.name.toLowerCase()}`)
+    return { reserved: header === null ? [] : [header], parameters }
   }
 }
-
 
 export const actionId = (sheet: { readonly action: string, readonly version: number }): string => `${sheet.action}.v${sheet.version}`
 

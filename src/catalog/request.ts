@@ -5,6 +5,7 @@ import type { Expression, Variables } from './expression.ts'
 import type { Reporter } from './faults.ts'
 import { isHeaderName, isHeaderText, isReservedHeader } from './header-names.ts'
 import { suggestion } from './near.ts'
+import { supportsMediaType } from './openapi/media-type.ts'
 import type { BodyDefinition, Operation, Parameter, ParameterPlace } from './openapi/operation.ts'
 import { alternatives, shapeOfSchema, type ObjectShape, type Shape } from './shape.ts'
 import type { PartsSheet } from './sheet.ts'
@@ -24,13 +25,21 @@ interface Placement {
 
 const PLACES = [['path', 'path'], ['query', 'query'], ['headers', 'header'], ['cookies', 'cookie']] as const
 
-/** @param at JSON Pointer of what holds path, query, …; @param reserved names of headers that the credential travels in */
+/** What the upstream's own file puts on every request. */
+export interface Provided {
+  /** Headers that only the credential may use, in lower case. */
+  readonly reserved: readonly string[]
+  /** `header:x-api-key`, `query:key`: parameters that need not be placed, names in lower case. */
+  readonly parameters: ReadonlySet<string>
+}
+
+/** @param at JSON Pointer of what holds path, query, … */
 export function compileRequest (
-  parts: PartsSheet, at: string, operation: Operation, variables: Variables, reserved: readonly string[], report: Reporter
+  parts: PartsSheet, at: string, operation: Operation, variables: Variables, provided: Provided, report: Reporter
 ): CompiledRequest | null {
   const before = report.count
-  const placements = PLACES.map(([field, place]) => compilePlace(parts[field] ?? {}, `${at}/${field}`, place, operation, variables, reserved, report))
-  requireParameters(placements, at, operation, report)
+  const placements = PLACES.map(([field, place]) => compilePlace(parts[field] ?? {}, `${at}/${field}`, place, operation, variables, provided.reserved, report))
+  requireParameters(placements, at, operation, provided, report)
   const body = compileBody(parts, at, operation, variables, report)
   if (report.count > before) return null
   const [path, query, headers, cookies] = placements as [Placement[], Placement[], Placement[], Placement[]]
@@ -101,10 +110,11 @@ function checkHeader (
   }
 }
 
-function requireParameters (placements: ReadonlyArray<readonly Placement[]>, at: string, operation: Operation, report: Reporter): void {
+function requireParameters (placements: ReadonlyArray<readonly Placement[]>, at: string, operation: Operation, provided: Provided, report: Reporter): void {
   for (const [index, [field, place]] of PLACES.entries()) {
     for (const parameter of operation.parameters) {
       if (parameter.in !== place || !(parameter.required || place === 'path')) continue
+      if (provided.parameters.has(`${place}:${parameter.name.toLowerCase()}`)) continue
       const placed = placements[index]!.find(placement => placement.name === parameter.name)
       if (placed === undefined) {
         if (report.file.has(pointerTo(`${at}/${field}`, parameter.name))) continue
@@ -133,6 +143,10 @@ function compileBody (parts: PartsSheet, at: string, operation: Operation, varia
   if (template === null) return null
   if (isRawBody(template, pointer, report)) return null
   if (operation.bodyRequired && template.optional) report.fault(pointer, 'body-missing', `${operation.id} needs a body, and this may be absent`)
+  if (definition !== undefined && !supportsMediaType(definition.mediaType)) {
+    report.faultAtKey(pointer, 'media-type-unsupported', `a body of ${definition.mediaType} cannot be written; it would have to be sent empty`)
+    return null
+  }
   if (definition !== undefined) compareWith(template.shape, shapeOfSchema(definition.schema), pointer, isJson(definition.mediaType), report)
   return template
 }

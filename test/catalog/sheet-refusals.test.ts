@@ -153,6 +153,24 @@ const CASES: ReadonlyArray<readonly [rule: string, what: string, bad: Change, go
     'parameter-unknown', 'a query parameter that the operation lacks', s => { s.write.request.query = { dri: true } },
     s => { s.write.request.query = { dry: true } },
   ],
+  [
+    'parameter-missing',
+    'a header that the operation needs and nobody gives',
+    s => { s.document.paths['/customers/{id}'].patch.parameters.push({ name: 'X-Region', in: 'header', required: true, schema: { type: 'string' } }) },
+    s => { s.document.paths['/customers/{id}'].patch.parameters.push({ name: 'X-Api-Key', in: 'header', required: true, schema: { type: 'string' } }) },
+  ],
+  [
+    'media-type-unsupported',
+    'a body that would have to be XML',
+    s => {
+      const { patch } = s.document.paths['/customers/{id}']
+      patch.requestBody.content = { 'application/xml': patch.requestBody.content['application/json'] }
+    },
+    s => {
+      const { patch } = s.document.paths['/customers/{id}']
+      patch.requestBody.content['application/xml'] = patch.requestBody.content['application/json']
+    },
+  ],
   ['parameter-missing', 'no path parameter', s => { delete s.write.request.path; s.write.request.query = {} }, () => {}],
   ['parameter-missing', 'a path parameter that may be absent', s => { s.write.request.path.id = '${args.?customer_id}' }, () => {}],
   ['header-reserved', 'the header Host', s => { s.write.request.headers.Host = 'x' }, s => { s.write.request.headers['X-Trace'] = 'x' }],
