@@ -21,7 +21,7 @@ export function answered (status: number, body: Json = CUSTOMER, headers: { [nam
   }
 }
 
-const brief = (verdict: Verdict): string => [
+const short = (verdict: Verdict): string => [
   verdict.outcome, verdict.code, verdict.retryable ? 'retryable' : '', verdict.lookFirst ? 'look first' : '',
 ].filter(Boolean).join(' ')
 
@@ -58,7 +58,7 @@ test('without a rule the table decides, for observations and for writes with and
   const [read, write, blind] = [await loadRead(t), await loadWrite(t, noRules), await loadWrite(t, noLookup)]
   for (const [status, ...expected] of TABLE) {
     const bindings = answered(status, null)
-    assert.deepEqual([read, write, blind].map(action => brief(action.judge(bindings))), expected, String(status))
+    assert.deepEqual([read, write, blind].map(action => short(action.judge(bindings))), expected, String(status))
   }
 })
 
@@ -104,14 +104,14 @@ test('the first rule that matches wins', async t => {
       { when: 'response.status == 200 && response.body.state == "deleted"', outcome: 'rejected' },
     ]
   })
-  assert.equal(brief(action.judge(answered(409, { code: 'same' }))), 'already_in_desired_state')
+  assert.equal(short(action.judge(answered(409, { code: 'same' }))), 'already_in_desired_state')
   const locked = action.judge(answered(409, { code: 'locked' }))
-  assert.equal(brief(locked), 'rejected ADDRESS_LOCKED retryable')
+  assert.equal(short(locked), 'rejected ADDRESS_LOCKED retryable')
   assert.equal(locked.message, 'The address is locked.')
   // A rule that fails to evaluate is no match where the upstream refused.
-  assert.equal(brief(action.judge(answered(409, null))), 'rejected ADDRESS_LOCKED retryable')
-  assert.equal(brief(action.judge(answered(503, null))), 'rejected UPSTREAM_ERROR retryable')
-  assert.equal(brief(action.judge(answered(200, { ...CUSTOMER, state: 'deleted' }))), 'rejected UPSTREAM_REJECTED')
+  assert.equal(short(action.judge(answered(409, null))), 'rejected ADDRESS_LOCKED retryable')
+  assert.equal(short(action.judge(answered(503, null))), 'rejected UPSTREAM_ERROR retryable')
+  assert.equal(short(action.judge(answered(200, { ...CUSTOMER, state: 'deleted' }))), 'rejected UPSTREAM_REJECTED')
   assert.deepEqual(action.errors, [
     { code: 'CUSTOMER_DELETED', message: 'The customer has been deleted.', retryable: false },
     { code: 'ADDRESS_LOCKED', message: 'The address is locked.', retryable: true },
@@ -121,7 +121,7 @@ test('the first rule that matches wins', async t => {
 
 test('a rule of the sheet is believed: no look first', async t => {
   const verdict = (await loadWrite(t)).judge(answered(412))
-  assert.equal(brief(verdict), 'rejected VERSION_CONFLICT')
+  assert.equal(short(verdict), 'rejected VERSION_CONFLICT')
 })
 
 test('a rule of a write that cannot be evaluated on a success leaves it unknown, on anything else it is no match', async t => {
@@ -130,7 +130,7 @@ test('a rule of a write that cannot be evaluated on a success leaves it unknown,
   const read = await loadRead(t, shop => { shop.read.outcomes = rules })
   assert.equal(write.judge(answered(200, { id: 'c_1' })).outcome, 'unknown')
   assert.match(write.judge(answered(200, { id: 'c_1' })).missing!, /could not be evaluated: response\.body\.state/)
-  assert.equal(brief(write.judge(answered(404, {}))), 'rejected UPSTREAM_NOT_FOUND look first')
+  assert.equal(short(write.judge(answered(404, {}))), 'rejected UPSTREAM_NOT_FOUND look first')
   assert.equal(read.judge(answered(200, { id: 'c_1' })).outcome, 'completed')
 })
 
