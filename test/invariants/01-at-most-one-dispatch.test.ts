@@ -1,0 +1,67 @@
+// Invariant 1: at most one dispatch per attempt. The works honour no keys: whatever arrives twice is done twice.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Reached } from '../support/broker.ts'
+import { ask, persist } from '../crash/agent.ts'
+import { ending, eventually, inTurns, STORES, worksGround } from './ground.ts'
+import { arrivals, itemOf, MANNERS, mannerly } from './manners.ts'
+
+const REPEATS = 3
+
+describe('an attempt is dispatched once or not at all', { concurrency: true }, () => {
+  for (const kind of STORES) {
+    test(`${kind}: an answer that is lost, cut, late or strange is never followed by a second send, however often the call is repeated`, async t => {
+      const { works, broker: start, token } = await worksGround(t, kind)
+      works.onWrite = mannerly()
+      const broker = await start()
+      // A request that was given up before the works had read it never arrived.
+      const once = (item: string): void => assert.ok(arrivals(works.writes, item) <= 1, item)
+      await inTurns(MANNERS.filter(({ first }) => first !== 'rejected'), async manner => {
+        const item = itemOf(manner)
+        const call = (): Promise<Reached> => broker.call(token, 'do_work.v1', { item, amount: 7 }, `key-${item}`)
+        const first = await call()
+        for (let repeat = 0; repeat < REPEATS; repeat++) {
+          const { status, body } = await call()
+          assert.deepEqual([status < 300, body.duplicate, body.attempt_id], [true, true, first.body.attempt_id], `${item}: ${JSON.stringify(body)}`)
+        }
+        once(item)
+        // Until it is settled, and for those that took effect for good: look-ups only read.
+        if (manner.effect) await ending(broker, token, first)
+        once(item)
+      })
+      assert.ok(works.writes.length > MANNERS.length / 2, 'nearly all of them arrived')
+    })
+
+    test(`${kind}: of fifty equal calls at once one is sent, and all others hear of its attempt`, async t => {
+      const { works, broker: start, token } = await worksGround(t, kind)
+      works.onWrite = asked => setTimeout(asked.honest, 50)
+      const broker = await start()
+      for (const key of ['key-of-all', undefined]) {
+        const item = key ?? 'no key'
+        const answers = await Promise.all(Array.from({ length: 50 }, () => broker.call(token, 'do_work.v1', { item, amount: 7 }, key)))
+        assert.equal(arrivals(works.writes, item), 1)
+        assert.ok(answers.every(({ status }) => status === 200 || status === 202 || status === 409), JSON.stringify(answers.map(({ status }) => status)))
+        const ids = new Set(answers.filter(({ status }) => status < 300).map(({ body }) => body.attempt_id))
+        assert.equal(ids.size, 1)
+        assert.equal(answers.filter(({ status, body }) => status < 300 && body.duplicate === false).length, 1, 'one of them was the call itself')
+        assert.ok(answers.filter(({ status }) => status === 409).every(({ body }) => body.error.code === 'CALL_IN_PROGRESS' && body.sent === false))
+      }
+    })
+
+    test(`${kind}: what was under way when its broker died is looked up by the next one, and never sent again`, async t => {
+      const { works, process: start, token } = await worksGround(t, kind)
+      works.onWrite = asked => asked.apply()
+      const dying = await start()
+      const errand = { token, action: 'do_work.v1', args: { item: 'left behind', amount: 7 }, key: 'key-1' }
+      const unanswered = ask(dying, errand)
+      await eventually(() => works.writes.length === 1, 'the write arrived')
+      await dying.kill9()
+      assert.equal(await unanswered, null)
+      works.onWrite = asked => asked.honest()
+      const next = await start()
+      const { body } = await persist(() => next, errand, () => false)
+      assert.deepEqual([body.outcome, body.evidence.source, body.duplicate], ['completed', 'lookup', true])
+      assert.deepEqual([works.writes.length, works.effects.length], [1, 1])
+    })
+  }
+})
