@@ -1,7 +1,8 @@
 // Invariant 1: at most one dispatch per attempt. The works honour no keys: whatever arrives twice is done twice.
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import type { Reached } from '../support/broker.ts'
+import type { Client, Reached } from '../support/broker.ts'
 import { ask, persist } from '../crash/agent.ts'
 import { ending, eventually, inTurns, STORES, worksGround } from './ground.ts'
 import { arrivals, itemOf, MANNERS, mannerly } from './manners.ts'
@@ -64,4 +65,24 @@ describe('an attempt is dispatched once or not at all', { concurrency: true }, (
       assert.deepEqual([works.writes.length, works.effects.length], [1, 1])
     })
   }
+
+  test('redis: where the state was lost and the attempt begun again elsewhere, the mark of the other is no mark: nothing is sent on it', async t => {
+    const { works, state, site, broker: start, token } = await worksGround(t, 'redis')
+    const broker = await start()
+    const replica = await start({ AVAL_STATE: state.redis!.url, AVAL_DATA: join(site.folder, 'replica') })
+    works.onWrite = asked => setTimeout(asked.honest, 400)
+    let held = false
+    state.tap!.rule = verb => verb === 'change:dispatched' && !held ? (held = true, 'hold') : 'pass'
+    const call = (client: Client): Promise<Reached> => client.call(token, 'do_work.v1', { item: 'begun twice', amount: 7 }, 'key-1')
+    const first = call(broker)
+    await eventually(() => held, 'the mark of the first is on its way')
+    await state.redis!.command('FLUSHALL')
+    const second = call(replica)
+    await eventually(() => works.writes.length === 1, 'the second was sent')
+    state.tap!.release()
+    const { status, body } = await first
+    assert.deepEqual([status, body.sent, body.error.code], [503, false, 'STATE_UNAVAILABLE'])
+    assert.equal((await second).body.outcome, 'completed')
+    assert.deepEqual([works.writes.length, works.effects.length], [1, 1])
+  })
 })

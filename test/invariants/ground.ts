@@ -51,7 +51,7 @@ export interface WorksGround {
   readonly site: Site
   /** Of the one run of the test. */
   readonly token: string
-  broker (): Promise<TestBroker>
+  broker (env?: Environment): Promise<TestBroker>
   process (): Promise<BrokerProcess>
 }
 
@@ -65,7 +65,7 @@ export async function worksGround (t: TestContext, kind: StoreKind, env: Environ
     state,
     site,
     token: await site.token({ ...WORKER, run: 'run-1' }),
-    broker: async () => keep(await startTestBroker(site), broker => broker.close()),
+    broker: async more => keep(await startTestBroker(site, more), broker => broker.close()),
     process: async () => keep(await startBrokerProcess(site), broker => broker.kill9()),
   }
 }
