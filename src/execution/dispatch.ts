@@ -49,6 +49,8 @@ async function write (authorised: Authorised, attempt: AttemptRecord, record: Ca
   // The window opens before the store is asked, so that a slow reply of the store can only shorten it.
   const sendByMs = performance.now() + SEND_WINDOW_MS
   const marked = await mark(reserved, attempt, record, services)
+  // Where the store has lost the attempt, a repeat may have begun it anew: a mark under another token is no leave to send, nor ours to close.
+  if (marked.token !== attempt.token) throw endedBeforeDispatch(marked)
   if (marked.state !== 'dispatched') return closeUndispatched(marked, services)
   const send = (): Promise<Reply> => sendOnce(services, action.upstream, call.caller.tenant, reserved.request, credential, 'write',
     { kind: 'write', timeoutMs: action.limits.timeoutMs, sendByMs, attemptId: attempt.id })

@@ -81,7 +81,7 @@ describe('an attempt is dispatched once or not at all', { concurrency: true }, (
     await eventually(() => works.writes.length === 1, 'the second was sent')
     state.tap!.release()
     const { status, body } = await first
-    assert.deepEqual([status, body.sent, body.error.code], [503, false, 'STATE_UNAVAILABLE'])
+    assert.deepEqual([status, body.sent, body.error?.code], [503, false, 'STATE_UNAVAILABLE'], JSON.stringify(body))
     assert.equal((await second).body.outcome, 'completed')
     assert.deepEqual([works.writes.length, works.effects.length], [1, 1])
   })
