@@ -28,12 +28,14 @@ export interface DnsOptions {
   readonly env?: Environment
   /** What upstream.yaml says instead: text → text. */
   readonly instead?: Readonly<Record<string, string>>
+  /** Without the proxy, which takes a connection also where nobody is behind it. */
+  readonly direct?: boolean
 }
 
 /** @param powerDns stays the caller's, who stops it */
 export async function openDnsSite (powerDns: PowerDns, options: DnsOptions = {}): Promise<DnsSite> {
   const proxy = await startTcpProxy({ port: powerDns.port })
-  const site = await dnsFolder(powerDns, { 'http://127.0.0.1:18081': `http://127.0.0.1:${proxy.port}`, ...options.instead })
+  const site = await dnsFolder(powerDns, { 'http://127.0.0.1:18081': options.direct === true ? powerDns.url : `http://127.0.0.1:${proxy.port}`, ...options.instead })
   const broker = await startTestBroker(site, { PDNS_KEY: powerDns.apiKey, ...options.env }).catch(async error => {
     site.remove()
     await proxy.stop()
