@@ -26,6 +26,9 @@ async function send (body: string | Uint8Array<ArrayBuffer>, headers: Record<str
   return { status: answer.status, headers: answer.headers, body: await answer.json() }
 }
 
+/** What was refused, and by which step: the audit is held to it at the end. */
+const refused: Array<{ readonly reached: Reached, readonly step: string }> = []
+
 const args = (text: string): string => `{"arguments":${text}}`
 const port = (): number => Number(new URL(probe.agentsUrl).port)
 
@@ -45,8 +48,7 @@ describe('arguments', () => {
       const reached = await probe.ask('create_item.v1', given)
       assertRefused(reached, 422, 'INVALID_ARGUMENTS', field)
       assert.equal(reached.body.error.rule, rule)
-      const row = await rowOf(probe, reached.body.correlation_id)
-      assert.deepEqual([row.event, row.step, row.code], ['action.refused', 'arguments', 'INVALID_ARGUMENTS'])
+      refused.push({ reached, step: 'arguments' })
       assert.equal(probe.upstream.bytes, 0)
     })
   }
@@ -95,7 +97,7 @@ describe('bodies', () => {
     test(`${what} is refused (${id})`, async () => {
       const reached = await send(body)
       assertRefused(reached, status, code)
-      assert.deepEqual((await rowOf(probe, reached.body.correlation_id)).step, 'decode')
+      refused.push({ reached, step: 'decode' })
       assert.equal(probe.upstream.bytes, 0)
       assert.equal(({} as { admin?: unknown }).admin, undefined)
     })
@@ -207,7 +209,9 @@ describe('values in a path', () => {
   ]
   for (const [id, value] of HOSTILE) {
     test(`${JSON.stringify(value)} is refused before anything is read or written (${id})`, async () => {
-      assertRefused(await probe.ask('get_item.v1', { id: value }), 422, 'INVALID_ARGUMENTS')
+      const reached = await probe.ask('get_item.v1', { id: value })
+      assertRefused(reached, 422, 'INVALID_ARGUMENTS')
+      refused.push({ reached, step: 'arguments' })
       assert.equal(probe.upstream.bytes, 0)
     })
   }
@@ -334,4 +338,12 @@ describe('an answer that never comes (A50)', () => {
     assert.deepEqual([end.status, end.body.outcome, end.body.evidence.source], [200, 'completed', 'person'])
     assert.equal(probe.upstream.ledger.filter(({ method }) => method === 'PUT').length, 1)
   })
+})
+
+test('every call that was refused has one row in the audit, with its step and its code', async () => {
+  for (const { reached: { body }, step } of refused) {
+    const row = await rowOf(probe, body.correlation_id)
+    assert.deepEqual([row.event, row.step, row.code, row.sent], ['action.refused', step, body.error.code, false])
+  }
+  assert.ok(refused.length > 40)
 })
