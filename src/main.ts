@@ -59,10 +59,9 @@ async function openBroker (config: Config, options: BrokerOptions, opened: Opene
     controlPath: config.controlPath,
     reload: core.reload,
     async close () {
-      core.drain()
-      // Who only waits for an outcome is let go at once; calls in flight are answered.
-      const [drained] = await Promise.all([core.background.drained(DRAIN_MS), surfaces.closeAgents()])
-      if (!drained) core.logger.note('warn', 'calls were still under way at the end of the drain; they will be looked up')
+      // The listeners stay up meanwhile: whoever comes is told that nothing was sent, which a refused connection does not say.
+      core.drain.abort()
+      if (!await core.background.drained(DRAIN_MS)) core.logger.note('warn', 'calls were still under way at the end of the drain; they will be looked up')
       await opened.closeAll()
       core.logger.flush()
     },
@@ -80,7 +79,7 @@ interface Core {
   /** @throws CatalogFaults: the catalog in force stays */
   readonly reload: () => Promise<Catalog>
   /** From now on nothing new is admitted and nothing is sent. */
-  readonly drain: () => void
+  readonly drain: AbortController
 }
 
 async function openCore (config: Config, options: BrokerOptions, opened: Opened): Promise<Core> {
@@ -103,12 +102,12 @@ async function openCore (config: Config, options: BrokerOptions, opened: Opened)
   const resolver = opened.add(createResolver({
     store, upstream, credentials, telemetry, definition, now, fault: error => logger.fault('a turn of the look-ups could not be made; it is made again', error),
   }), one => one.stop())
-  let draining = false
+  const drain = new AbortController()
   const services: Services = {
     verifier, identity, store, upstream, credentials, telemetry, resolver, runs, definition, now,
     catalog: () => catalog.current(),
     background: work => background.add(work),
-    draining: () => draining,
+    draining: () => drain.signal.aborted,
   }
   opened.add(poll(RUNS_POLL_MS, () => runs.refresh()), stop => stop())
   opened.add(poll(CENSUS_POLL_MS, async () => metrics.attempts(await takeCensus(store, now()))), stop => stop())
@@ -116,7 +115,7 @@ async function openCore (config: Config, options: BrokerOptions, opened: Opened)
   return {
     services, catalog, background, telemetry, metrics, logger,
     reload: inTurn(() => reloadCatalog(config, credentials, catalog, { metrics, telemetry, logger })),
-    drain: () => { draining = true },
+    drain,
   }
 }
 
@@ -151,7 +150,6 @@ async function openVerifier (config: Config, options: BrokerOptions, identity: I
 interface Surfaces {
   readonly agentsUrl: string
   readonly operationsUrl: string
-  closeAgents (): Promise<void>
 }
 
 async function openSurfaces (config: Config, core: Core, opened: Opened): Promise<Surfaces> {
@@ -162,6 +160,7 @@ async function openSurfaces (config: Config, core: Core, opened: Opened): Promis
     ...listener('agents', config.agents),
     api: agentsApi(services),
     markSource: address => identity.mark('source', address),
+    drain: core.drain.signal,
   }), app => app.close())
   const agentsUrl = await listen(agents, config.agents, config)
   const operations = opened.add(buildOperations({
@@ -178,7 +177,7 @@ async function openSurfaces (config: Config, core: Core, opened: Opened): Promis
     },
     note: (message, fields) => logger.note('info', message, fields),
   }), error => logger.fault('a command of the control socket met a fault', error)), server => server.close())
-  return { agentsUrl, operationsUrl, closeAgents: () => agents.close() }
+  return { agentsUrl, operationsUrl }
 }
 
 /** What was opened is let go in the opposite order. */

@@ -53,7 +53,8 @@ export interface ListenerOptions {
   readonly closeGraceMs?: number
 }
 
-const CLOSE_GRACE_MS = 25_000
+/** Calls in flight are finished before; what is left are answers under way and requests that do not end. */
+const CLOSE_GRACE_MS = 5_000
 
 /** A Fastify instance with every check in place and no route. Aborts `closing` when it begins to close. */
 export function buildListener (plane: Plane, options: ListenerOptions, closing: AbortController): FastifyInstance {

@@ -25,7 +25,7 @@ export async function persist (broker: () => Client | null, errand: Errand, isOv
       if (answer.status === 200 && answer.body.error?.retryable !== true) return answer
       if (answer.status >= 400 && answer.body.error.retryable !== true) throw new Error(`${key} was refused: ${JSON.stringify(answer.body)}`)
     }
-    await sleep(40)
+    await sleep(answer?.status === 202 ? 150 : 40)
   }
   throw new Error(`${key} was never settled; last heard: ${JSON.stringify(last?.body ?? null)}`)
 }

@@ -26,5 +26,4 @@ test('kill -9 at any moment of a write, on the embedded store: one effect for ea
   const interrupting = told.reduce((sum, one) => sum + one.interrupting, 0)
   assert.ok(interrupting >= 40, `only ${interrupting} kills met an open call`)
   assert.ok(told.some(({ heard }) => heard.has('OUTCOME_UNKNOWN')), 'no kill ever made an outcome unknown')
-  console.log(told)
 })

@@ -18,8 +18,8 @@ export interface Campaign {
   readonly offset: number
   /** A broker on the state that the ones before left behind. */
   start (): Promise<BrokerProcess>
-  /** Before each kill: may make the way to the store slow. */
-  disturb? (round: number): void
+  /** Before each kill: may make the way to the store slow. `kill` counts from 0. */
+  disturb? (kill: number): void
 }
 
 export interface Told {
