@@ -62,17 +62,21 @@ export function observationAnswer (said: {
 }): Answer {
   const { verdict } = said
   const ok = verdict.outcome === 'completed' || verdict.outcome === 'already_in_desired_state'
+  // Nothing is kept of an observation, so there is no place to ask for it: the same call asks again.
+  const pending = verdict.outcome === 'pending'
   return {
-    status: 200,
+    status: pending ? 202 : 200,
     location: null,
     retryAfterSeconds: verdict.retryAfterSeconds,
     envelope: {
-      ok,
+      ok: ok || pending,
       outcome: verdict.outcome,
       sent: said.sent,
       action: said.action,
       correlation_id: said.correlationId,
-      ...(ok ? { content: 'untrusted' as const, result: said.result } : { error: errorOf(verdict.code ?? 'UPSTREAM_REJECTED', verdict) }),
+      ...(ok ? { content: 'untrusted' as const, result: said.result } : {}),
+      ...(pending ? { pending_on: 'upstream' as const } : {}),
+      ...(ok || pending ? {} : { error: errorOf(verdict.code ?? 'UPSTREAM_REJECTED', verdict) }),
       ...(said.truncated ? { truncated: true as const } : {}),
       evidence: { source: 'response', upstream_status: said.upstreamStatus, observed_at: said.observedAt },
     },

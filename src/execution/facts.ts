@@ -69,6 +69,12 @@ async function readFact (action: Action, read: Read, bindings: Bindings, tenant:
     if (status === 404 || status === 410) throw Refusal.of('UPSTREAM_NOT_FOUND', {}, 'facts')
     throw Refusal.of('CHECK_UNAVAILABLE', { internal: `read ${read.name}: upstream status ${status}` })
   }
+  // What was read goes into requests, into the record and before a person: an echo of our own key must not.
+  const seen = [reply.body, Object.values(reply.headers).join('\n')]
+  if (seen.some(text => services.credentials.leaks(upstream, tenant, text))) {
+    services.telemetry.withheld({ actionId: action.id, code: 'RESULT_WITHHELD' })
+    throw Refusal.of('CHECK_UNAVAILABLE', { retryable: false, internal: `read ${read.name}: the answer holds a secret` })
+  }
   const parsed = readAnswer(read.request.operation, reply)
   if (parsed.kind === 'invalid') throw Refusal.of('CHECK_UNAVAILABLE', { internal: `read ${read.name}: ${parsed.why}` })
   return parsed.answer
