@@ -19,7 +19,7 @@ export interface RateGate {
    */
   admit (address: string, authorization: string | undefined): Promise<string | null>
   /** Tells how a route that verifies the token was answered. */
-  learn (token: string, status: number): void
+  learn (token: string, status: number, authorization: string | undefined): void
 }
 
 const ACCEPTED_TOKENS_MAX = 10_000
@@ -27,25 +27,33 @@ const ACCEPTED_TOKENS_MAX = 10_000
 export function openRateGate (rates: Rates): RateGate {
   const perToken = new RateLimiterMemory({ points: Math.ceil(rates.tokenPerSecond * rates.burstSeconds), duration: rates.burstSeconds })
   const perAddress = new RateLimiterMemory({ points: Math.ceil(rates.addressPerSecond * rates.burstSeconds), duration: rates.burstSeconds })
-  // Digests of tokens that a call was admitted with, the latest last.
-  const accepted = new Set<string>()
+  // Digests of tokens that a call was admitted with, the latest last, with that of what was signed: a token that is written in another way (the
+  // scheme in another case, blanks, a signature of the same bytes or of the same meaning) has the one allowance.
+  const accepted = new Map<string, string>()
 
   return {
     async admit (address, authorization) {
-      // A digest, so that no token is kept, and long ones take no more room than short ones.
-      const token = authorization === undefined ? null : hash('sha256', authorization, 'base64')
-      if (token === null || !accepted.has(token)) await spend(perAddress, network(address))
-      if (token !== null) await spend(perToken, token)
+      const token = authorization === undefined ? null : digest(tokenIn(authorization))
+      const signed = token === null ? undefined : accepted.get(token)
+      if (signed === undefined) await spend(perAddress, network(address))
+      if (token !== null) await spend(perToken, signed ?? token)
       return token
     },
-    learn (token, status) {
+    learn (token, status, authorization) {
       if (status === 401) accepted.delete(token)
-      if (status < 200 || status > 299 || accepted.has(token)) return
-      accepted.add(token)
-      if (accepted.size > ACCEPTED_TOKENS_MAX) accepted.delete(accepted.values().next().value!)
+      if (status < 200 || status > 299 || authorization === undefined || accepted.has(token)) return
+      const text = tokenIn(authorization)
+      accepted.set(token, digest(text.slice(0, Math.max(0, text.lastIndexOf('.')))))
+      if (accepted.size > ACCEPTED_TOKENS_MAX) accepted.delete(accepted.keys().next().value!)
     },
   }
 }
+
+/** So that no token is kept, and long ones take no more room than short ones. */
+const digest = (text: string): string => hash('sha256', text, 'base64')
+
+/** What stands behind the scheme and its blanks. */
+const tokenIn = (authorization: string): string => authorization.slice(authorization.lastIndexOf(' ') + 1)
 
 /** One subscriber of IPv6 has a /64 (RFC 6177), so a single address would count nobody. */
 function network (address: string): string {

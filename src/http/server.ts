@@ -139,7 +139,8 @@ function addChecks (app: FastifyInstance, options: ListenerOptions, closing: Abo
   })
   if (gate === null) return
   app.addHook('onResponse', (request, reply, done) => {
-    if (request.rateKey !== null && request.routeOptions.config.auth === 'token') gate.learn(request.rateKey, reply.statusCode)
+    const { rateKey } = request
+    if (rateKey !== null && request.routeOptions.config.auth === 'token') gate.learn(rateKey, reply.statusCode, request.headers.authorization)
     done()
   })
 }
