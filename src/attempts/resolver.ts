@@ -7,7 +7,8 @@ import { lookUp, type LookUpPorts } from './look-up.ts'
 
 /** A budget apart from the calls of agents, so that an upstream that comes back is not hammered. */
 const LOOKUPS_AT_ONCE = 8
-const CLAIM_LEASE_MS = 30_000
+/** A little longer than look-ups commonly take: so long it takes until the look-up of a replica that died is made by another one. */
+const CLAIM_LEASE_MS = 15_000
 const POLL_MS = 250
 const POLL_AFTER_FAULT_MS = 1_000
 const REMEMBERED_MAX = 100_000
