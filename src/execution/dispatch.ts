@@ -13,6 +13,7 @@ import { repeatSafely } from './safe-read.ts'
 import type { Services } from './services.ts'
 import { closeUnsent } from './settle.ts'
 import { messageOf, timedState } from './state.ts'
+import { endOfTurn } from './turn.ts'
 
 /** What came back, and for a write the attempt as it is durable. */
 export interface Sent {
@@ -31,6 +32,7 @@ export async function dispatch (authorised: Authorised, record: CallRecord, serv
     ? { reserved, attempt: null, reply: await observe(authorised, services) }
     : await write(authorised, reserved.attempt, record, services)
   record.upstreamAnswered(sent.reply)
+  await endOfTurn()
   return sent
 }
 

@@ -20,6 +20,7 @@ import { reserve } from './reserve.ts'
 import { requireScope } from './scope.ts'
 import type { Services } from './services.ts'
 import { settle } from './settle.ts'
+import { endOfTurn } from './turn.ts'
 
 /** Never rejects. A write that is still open after 20 s is answered as it stands, and goes on. */
 export function execute (arrival: Arrival, services: Services): Promise<Answer> {
@@ -29,6 +30,7 @@ export function execute (arrival: Arrival, services: Services): Promise<Answer> 
 
 async function steps (arrival: Arrival, record: CallRecord, services: Services): Promise<Answer> {
   try {
+    await endOfTurn()
     const caller = record.authenticated(await authenticate(arrival, services))
     const call = record.decoded(await decode(arrival, caller))
     const capable = requireCapability(call, record, services)
