@@ -4,6 +4,7 @@ import { isObject, type Json, type JsonObject } from './catalog.ts'
 import type { Reporter } from './faults.ts'
 import { suggestion } from './near.ts'
 import { compilePattern } from './pattern.ts'
+import { doublingSchemas } from './recursion.ts'
 import { FORMATS, schemaFaults } from './schema.ts'
 import { resolvePointer } from './shape.ts'
 import { pointerTo } from './yaml-file.ts'
@@ -15,6 +16,9 @@ export function checkSchema (schema: JsonObject, at: string, kind: 'input' | 're
   if (report.count > before) return false
   const check = new SchemaCheck(schema, at, kind, report)
   check.root()
+  for (const pointer of doublingSchemas(schema)) {
+    report.fault(`${at}${pointer}`, 'schema-recursion', 'only one part of this may come back to itself: every level of a value would double the work')
+  }
   return report.count === before
 }
 
@@ -118,6 +122,10 @@ class SchemaCheck {
         this.#refuse(`${at}/pattern`, 'pattern-without-max-length', 'a pattern needs maxLength beside it')
       }
     }
+    if (this.#kind === 'input' && schema.uniqueItems === true && !isComparedCheaply(schema)) {
+      const message = `each item is compared with every other: uniqueItems needs maxItems of at most ${UNIQUE_ITEMS_MAX}`
+      this.#refuse(`${at}/uniqueItems`, 'unique-without-max-items', message)
+    }
     if (this.#kind === 'input' && typeof format === 'string' && FREE_ADDRESS_FORMATS.has(format) && !isChosenFromList(schema)) {
       this.#refuse(
         `${at}/format`,
@@ -154,6 +162,15 @@ class SchemaCheck {
 
 function typesOf (schema: JsonObject): readonly string[] {
   return Array.isArray(schema.type) ? schema.type as string[] : typeof schema.type === 'string' ? [schema.type] : []
+}
+
+const UNIQUE_ITEMS_MAX = 500
+
+/** ajv remembers texts and numbers that it has seen where the schema of the items says outright that they are such. */
+function isComparedCheaply (schema: JsonObject): boolean {
+  const items = isObject(schema.items) ? typesOf(schema.items) : []
+  if (items.length > 0 && items.every(type => type !== 'object' && type !== 'array')) return true
+  return typeof schema.maxItems === 'number' && schema.maxItems <= UNIQUE_ITEMS_MAX
 }
 
 const isFixed = (schema: JsonObject): boolean => schema.const !== undefined || Array.isArray(schema.enum)

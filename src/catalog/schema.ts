@@ -25,6 +25,8 @@ const OPTIONS = {
   removeAdditional: false,
   // 19.99 is a multiple of 0.01, whatever binary fractions make of it.
   multipleOfPrecision: 9,
+  // An error then carries the very part of the schema that it is about.
+  verbose: true,
   logger: false,
 } as const
 
@@ -61,9 +63,9 @@ export class SchemaCompiler {
 
   /** @throws Error where ajv cannot take the schema */
   compile (schema: JsonObject): Checker {
+    const unions = this.#unionsOf(schema)
     const validate = this.#ajv.compile(schema)
-    const branches = this.#branches(schema)
-    return { check: value => faultOf(value, schema, validate, branches) }
+    return { check: value => faultOf(value, validate, unions) }
   }
 
   /** Only whether a value matches; for the branches of a union. @throws Error */
@@ -78,15 +80,17 @@ export class SchemaCompiler {
     }
   }
 
-  /** A checker for each branch of each union that has a discriminator, by the JSON Pointer of the union in the schema. */
-  #branches (schema: JsonObject): ReadonlyMap<string, Union> {
-    const unions = new Map<string, Union>()
-    for (const { pointer, branches } of unionsIn(schema)) {
+  /** A checker for each branch of each union that has a discriminator. */
+  #unionsOf (schema: JsonObject): Unions {
+    const definitions: JsonObject = schema.$defs === undefined ? {} : { $defs: schema.$defs }
+    const unions = new Map<unknown, Union>()
+    for (const branches of unionsIn(schema)) {
       const discriminator = discriminatorOf(branches, schema)
       if (discriminator === null) continue
-      const definitions: JsonObject = schema.$defs === undefined ? {} : { $defs: schema.$defs }
-      const checkers = branches.map(branch => this.compile({ ...branch as JsonObject, ...definitions }))
-      unions.set(pointer, { ...discriminator, checkers })
+      const validates = branches.map(branch => this.#ajv.compile({ ...branch as JsonObject, ...definitions }))
+      // What is wrong within a branch may again stand in one of these unions.
+      const checkers = validates.map((validate): Checker => ({ check: value => faultOf(value, validate, unions) }))
+      unions.set(branches, { ...discriminator, checkers })
     }
     return unions
   }
@@ -98,16 +102,19 @@ interface Union {
   readonly checkers: readonly Checker[]
 }
 
-function * unionsIn (schema: Json, pointer = ''): Generator<{ readonly pointer: string, readonly branches: readonly Json[] }> {
+/** By the list of branches itself: that, and not its place, is what ajv tells whatever way led there. */
+type Unions = ReadonlyMap<unknown, Union>
+
+function * unionsIn (schema: Json): Generator<readonly Json[]> {
   if (Array.isArray(schema)) {
-    for (const [index, item] of schema.entries()) yield * unionsIn(item as Json, pointerTo(pointer, index))
+    for (const item of schema) yield * unionsIn(item as Json)
   } else if (isObject(schema)) {
     for (const keyword of ['oneOf', 'anyOf']) {
       const branches = schema[keyword]
-      if (Array.isArray(branches)) yield { pointer: pointerTo(pointer, keyword), branches: branches as readonly Json[] }
+      if (Array.isArray(branches)) yield branches as readonly Json[]
     }
     for (const [keyword, part] of Object.entries(schema)) {
-      if (!DATA_KEYWORDS.has(keyword)) yield * unionsIn(part, pointerTo(pointer, keyword))
+      if (!DATA_KEYWORDS.has(keyword)) yield * unionsIn(part)
     }
   }
 }
@@ -141,7 +148,7 @@ function constantsOf (branch: Json, root: JsonObject, depth = 0): ReadonlyMap<st
   return constants
 }
 
-function faultOf (value: Json, schema: JsonObject, validate: ValidateFunction, unions: ReadonlyMap<string, Union>): ArgumentFault | null {
+function faultOf (value: Json, validate: ValidateFunction, unions: Unions): ArgumentFault | null {
   try {
     if (validate(value)) return null
   } catch {
@@ -161,8 +168,8 @@ function faultOf (value: Json, schema: JsonObject, validate: ValidateFunction, u
 }
 
 /** The branch that the discriminator names is the one that was meant: its fault is the one that helps. */
-function faultOfBranch (value: Json, error: ErrorObject, unions: ReadonlyMap<string, Union>): ArgumentFault | null {
-  const union = unions.get(decodeURIComponent(error.schemaPath.slice(1)))
+function faultOfBranch (value: Json, error: ErrorObject, unions: Unions): ArgumentFault | null {
+  const union = unions.get(error.schema)
   const part = resolvePointer(value, `#${encodePointer(error.instancePath)}`) as Json | undefined
   if (union === undefined || !isObject(part)) return null
   const at = pointerTo(error.instancePath, union.property)

@@ -70,6 +70,11 @@ class BranchMatchers {
     collect(root)
   }
 
+  /** There is no union at all. */
+  get none (): boolean {
+    return this.#matchers.size === 0
+  }
+
   matches (branch: JsonObject, value: Json): boolean {
     return this.#matchers.get(branch)?.(value) ?? false
   }
@@ -85,6 +90,9 @@ class Pruner {
   readonly #root: JsonObject
   readonly #branches: BranchMatchers
   readonly #maxItems: number
+  /** In a union a value is pruned to each branch, and then to those that it is of: in a tree of unions it must not be done anew at every level. */
+  readonly #known = new WeakMap<object, Map<string, Finished>>()
+  readonly #numbers = new Map<JsonObject, number>()
 
   constructor (root: JsonObject, branches: BranchMatchers, maxItems: number) {
     this.#root = root
@@ -96,9 +104,39 @@ class Pruner {
   prune (value: Json, schemas: readonly JsonObject[], depth = 0): Json {
     if (depth > PRUNE_DEPTH_MAX) throw new ProjectionFault('RESULT_INVALID', 'the result is nested too deeply')
     if (typeof value === 'number') return exact(value)
-    if (Array.isArray(value)) return this.#pruneList(value as readonly Json[], this.#expand(schemas, value as Json, depth), depth)
-    if (isObject(value)) return this.#pruneObject(value, this.#expand(schemas, value, depth), depth)
-    return value
+    if (typeof value !== 'object' || value === null) return value
+    if (this.#branches.none) return this.#pruneWithin(value, schemas, depth)
+    const known = this.#knownOf(value)
+    const name = this.#nameOf(schemas)
+    let pruned = known.get(name)
+    if (pruned === undefined) {
+      const before = this.truncated
+      this.truncated = false
+      pruned = { result: this.#pruneWithin(value, schemas, depth), truncated: this.truncated }
+      this.truncated = before
+      known.set(name, pruned)
+    }
+    this.truncated ||= pruned.truncated
+    return pruned.result
+  }
+
+  #pruneWithin (value: JsonObject | readonly Json[], schemas: readonly JsonObject[], depth: number): Json {
+    const all = this.#expand(schemas, value as Json, depth)
+    return Array.isArray(value) ? this.#pruneList(value as readonly Json[], all, depth) : this.#pruneObject(value as JsonObject, all, depth)
+  }
+
+  #knownOf (value: object): Map<string, Finished> {
+    let known = this.#known.get(value)
+    if (known === undefined) this.#known.set(value, known = new Map())
+    return known
+  }
+
+  #nameOf (schemas: readonly JsonObject[]): string {
+    return schemas.map(schema => {
+      let number = this.#numbers.get(schema)
+      if (number === undefined) this.#numbers.set(schema, number = this.#numbers.size)
+      return number
+    }).join()
   }
 
   #pruneList (items: readonly Json[], schemas: readonly JsonObject[], depth: number): Json {
@@ -110,7 +148,7 @@ class Pruner {
         const part = fixed ?? schema.items
         return isObject(part) ? [part] : []
       })
-      return this.prune(item, within, depth + 1)
+      return this.prune(item, within.length > 1 ? [...new Set(within)] : within, depth + 1)
     })
   }
 
@@ -122,7 +160,7 @@ class Pruner {
         if (isObject(properties) && Object.hasOwn(properties, name)) return isObject(properties[name]) ? [properties[name]] : []
         return isObject(schema.additionalProperties) ? [schema.additionalProperties] : []
       })
-      if (within.length > 0) kept.push([name, this.prune(object[name]!, within, depth + 1)])
+      if (within.length > 0) kept.push([name, this.prune(object[name]!, within.length > 1 ? [...new Set(within)] : within, depth + 1)])
     }
     return Object.fromEntries(kept)
   }

@@ -74,6 +74,8 @@ const REFUSED: ReadonlyArray<readonly [rule: string, name: string, schema: unkno
   ['schema-unsupported', 'thing', { type: 'string', $data: '/a' }],
   ['schema-reference', 'thing', { $ref: 'https://x.example/schema' }],
   ['schema-reference', 'thing', { $ref: '#/$defs/nothing' }],
+  ['unique-without-max-items', 'thing', { type: 'array', uniqueItems: true, items: closed({ a: string }) }],
+  ['unique-without-max-items', 'thing', { type: 'array', uniqueItems: true, maxItems: 5_000, items: { enum: [1, 2] } }],
   ['schema-reference', 'thing', { $ref: '#/properties/customer_id' }],
 ]
 
@@ -97,6 +99,8 @@ const ACCEPTED: ReadonlyArray<readonly [name: string, schema: unknown]> = [
   ['thing', { type: 'object', unevaluatedProperties: false, allOf: [{ properties: { a: string } }], properties: { b: string } }],
   ['thing', { type: ['string', 'null'], maxLength: 3 }],
   ['thing', { type: 'array', items: { type: 'string', format: 'date' }, maxItems: 3 }],
+  ['thing', { type: 'array', uniqueItems: true, items: string }],
+  ['thing', { type: 'array', uniqueItems: true, maxItems: 500, items: closed({ a: string }) }],
   ['thing', { type: 'array', prefixItems: [string, { type: 'integer' }], items: false }],
   ['thing', { type: 'string', maxLength: 9, pattern: '^(a+)+$' }],
   ['thing', { type: 'number', multipleOf: 0.01 }],
@@ -122,6 +126,25 @@ test('what a definition hides is found where it is used', async t => {
   assert.deepEqual(await rulesOf(t, through({ type: 'object' })), ['input-open'])
   assert.deepEqual(await rulesOf(t, through(closed({ again: { $ref: '#/$defs/thing' }, a: string }))), [])
 })
+
+const again = { $ref: '#/$defs/thing' }
+const RECURSIVE: ReadonlyArray<readonly [rules: readonly string[], what: string, definition: unknown]> = [
+  [[], 'a tree', closed({ name: string, children: { type: 'array', items: again } })],
+  [[], 'a child that may be null', closed({ name: string, child: { oneOf: [again, { type: 'null' }] } })],
+  [[], 'a union in which one branch is deep', { oneOf: [closed({ kind: { const: 'leaf' } }), closed({ kind: { const: 'list' }, items: { type: 'array', items: again } })] }],
+  [['schema-recursion'], 'a union of two deep branches', { oneOf: [closed({ default: again }), closed({ or: again })] }],
+  [['schema-recursion'], 'the same with lists', { anyOf: [closed({ and: { type: 'array', items: again } }), closed({ or: { type: 'array', items: again } })] }],
+  [['schema-recursion'], 'a condition that is deep beside what is deep', closed({ child: again }, { if: { properties: { child: again } } })],
+]
+
+for (const [rules, what, definition] of RECURSIVE) {
+  test(`an input that refers to itself is ${rules.length === 0 ? 'accepted' : 'refused'}: ${what}`, async t => {
+    assert.deepEqual(await rulesOf(t, shop => {
+      property('thing', again)(shop)
+      shop.write.input.$defs = { thing: definition }
+    }), rules)
+  })
+}
 
 test('an argument that nothing uses is refused, at any depth', async t => {
   assert.deepEqual(await rulesOf(t, shop => { shop.write.input.properties.extra = string }), ['argument-unused'])
