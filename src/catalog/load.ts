@@ -180,7 +180,7 @@ class Loading {
     const references: Array<{ readonly sheet: Sheet, readonly report: Reporter }> = []
     for (const { name, file, sheets, unread } of files.upstreams) {
       for (const id of unread) this.#broken.add(id)
-      const loaded = file === null ? null : this.#upstream(name, file)
+      const loaded = file === null ? null : await this.#upstream(name, file)
       if (loaded !== null) upstreams.set(name, loaded.upstream)
       for (const sheetFile of sheets) {
         await this.#breathe()
@@ -207,11 +207,12 @@ class Loading {
     return checkStructure(file.value, schema, this.#faults.in(file)) ? file.value as unknown as T : null
   }
 
-  #upstream (folder: string, file: YamlFile): LoadedUpstream | null {
+  async #upstream (folder: string, file: YamlFile): Promise<LoadedUpstream | null> {
     const report = this.#faults.in(file)
     if (!checkStructure(file.value, UPSTREAM_SCHEMA, report) || !isObject(file.value)) return null
     const sheet = asUpstreamSheet(file.value)
     if (sheet.upstream !== folder) report.fault('/upstream', 'name-differs', `the folder is named "${folder}"`)
+    await this.#documents?.prepare(sheet.openapi, this.#breathe)
     const document = this.#document(sheet.openapi, report)
     const scheme = (name: string, pointer: string): SecurityScheme | null | undefined => {
       if (document === null) return null

@@ -50,8 +50,10 @@ export interface Document {
 export interface Documents {
   /** Every .yaml, .yml and .json file, relative to the folder, sorted. */
   readonly names: readonly string[]
-  /** Reads and parses at the first call. @throws DocumentFault */
+  /** Reads and parses at the first call, unless it was prepared. @throws DocumentFault */
   open (name: string): Document
+  /** Reads and parses in steps, and waits for `breathe` between them. What is wrong is told by `open`. */
+  prepare (name: string, breathe: () => Promise<void>): Promise<void>
 }
 
 /** The version that a file names itself, as text; YAML reads an unquoted one as a number. */
@@ -160,6 +162,14 @@ async function listFolder (folder: string): Promise<readonly string[]> {
   return names.sort()
 }
 
+/** All steps at once. */
+function drained<T> (steps: Generator<void, T>): T {
+  for (;;) {
+    const step = steps.next()
+    if (step.done === true) return step.value
+  }
+}
+
 /**
  * Lists the folder. A file is read and parsed when it is opened first, and kept.
  * @throws Error where the folder cannot be listed
@@ -167,16 +177,29 @@ async function listFolder (folder: string): Promise<readonly string[]> {
 export async function openDocuments (folder: string): Promise<Documents> {
   const names = Object.freeze(await listFolder(folder))
   const known: ReadonlySet<string> = new Set(names)
-  const sources = new Map<string, Source>()
+  const sources = new Map<string, Source | DocumentFault>()
   const documents = new Map<string, Document>()
   const sourceOf = (file: string): Source | undefined => {
     if (!known.has(file)) return undefined
-    const source = sources.get(file) ?? readSource(folder, file)
+    const source = sources.get(file) ?? drained(readSource(folder, file))
     sources.set(file, source)
+    if (source instanceof DocumentFault) throw source
     return source
   }
   return Object.freeze({
     names,
+    async prepare (name: string, breathe: () => Promise<void>): Promise<void> {
+      if (!known.has(name) || sources.has(name)) return
+      try {
+        const reading = readSource(folder, name)
+        let step = reading.next()
+        for (; step.done !== true; step = reading.next()) await breathe()
+        sources.set(name, step.value)
+      } catch (error) {
+        if (!(error instanceof DocumentFault)) throw error
+        sources.set(name, error)
+      }
+    },
     open (name: string): Document {
       const opened = documents.get(name)
       if (opened !== undefined) return opened

@@ -1,5 +1,5 @@
-// What JSON.parse does not tell about a JSON text: where things stand, and which object names a key twice. Both read text that JSON.parse has
-// already accepted, so they look at no more than they need.
+// What JSON.parse does not tell about a JSON text: where things stand. It reads text that JSON.parse has already accepted, so it looks at no more than
+// it needs.
 import type { Position } from './fault.ts'
 
 const QUOTE = 0x22
@@ -26,32 +26,6 @@ function skipSpace (text: string, from: number): number {
   let at = from
   while (isSpace(text.charCodeAt(at))) at++
   return at
-}
-
-/** The offset of the first key that its object already has, with that key; undefined where every object names each key once. */
-export function findDuplicateKey (text: string): { readonly offset: number, readonly name: string } | undefined {
-  // One entry an open bracket: the names seen so far, or null in an array.
-  const open: Array<Set<string> | null> = []
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (code === QUOTE) {
-      const end = endOfString(text, at)
-      const names = open.at(-1)
-      if (names !== null && names !== undefined && text[skipSpace(text, end)] === ':') {
-        const name = nameAt(text, at, end)
-        if (names.has(name)) return { offset: at, name }
-        names.add(name)
-      }
-      at = end - 1
-    } else if (code === 0x7b) {
-      open.push(new Set())
-    } else if (code === 0x5b) {
-      open.push(null)
-    } else if (code === 0x7d || code === 0x5d) {
-      open.pop()
-    }
-  }
-  return undefined
 }
 
 /** The offset behind the value that starts at `from`. */

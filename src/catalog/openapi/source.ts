@@ -3,7 +3,8 @@ import { readFileSync, realpathSync, statSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { DocumentFault } from './fault.ts'
 import type { DocumentFaultCode, Position } from './fault.ts'
-import { findDuplicateKey, offsetOf, positionAt } from './json-text.ts'
+import { readJson } from './json-pieces.ts'
+import { offsetOf, positionAt } from './json-text.ts'
 import { parsePointer } from './pointer.ts'
 import { parseYaml, yamlLocator } from './yaml-text.ts'
 
@@ -50,20 +51,18 @@ function readText (folder: string, file: string): string {
   }
 }
 
-function tryJson (text: string): { readonly data: unknown } | { readonly offset: number } {
-  try {
-    return { data: JSON.parse(text) as unknown }
-  } catch (error) {
-    return { offset: Number(/at position (\d+)/.exec((error as Error).message)?.[1] ?? text.length) }
-  }
+function jsonSource (file: string, text: string, data: unknown): Source {
+  return { file, root: data, position: pointer => positionAt(text, offsetOf(text, parsePointer(pointer) ?? [])) }
 }
 
-function jsonSource (file: string, text: string, data: unknown): Source {
-  const duplicate = findDuplicateKey(text)
-  if (duplicate !== undefined) {
-    throw new DocumentFault('duplicate-key', 'An object names this key twice.', file, '', positionAt(text, duplicate.offset))
+/** Where JSON.parse stops reading it. */
+function endOfJson (text: string): number {
+  try {
+    JSON.parse(text)
+    return text.length
+  } catch (error) {
+    return Number(/at position (\d+)/.exec((error as Error).message)?.[1] ?? text.length)
   }
-  return { file, root: data, position: pointer => positionAt(text, offsetOf(text, parsePointer(pointer) ?? [])) }
 }
 
 function yamlSource (file: string, text: string): Source {
@@ -88,16 +87,20 @@ function yamlSource (file: string, text: string): Source {
 }
 
 /**
- * JSON where it looks like JSON, else YAML.
+ * JSON where it looks like JSON, else YAML. In steps, between which others may have their turn; each is short, but for YAML, which is read in one.
  * @throws DocumentFault
  */
-export function readSource (folder: string, file: string): Source {
+export function * readSource (folder: string, file: string): Generator<void, Source> {
   const text = readText(folder, file)
+  yield
   if (/^\s*[{[]/.test(text)) {
-    const json = tryJson(text)
-    if ('data' in json) return jsonSource(file, text, json.data)
+    const json = yield * readJson(text)
+    if (json.kind === 'read') {
+      if (json.duplicate === null) return jsonSource(file, text, json.data)
+      throw new DocumentFault('duplicate-key', 'An object names this key twice.', file, '', positionAt(text, json.duplicate.offset))
+    }
     // Flow-style YAML starts like JSON too.
-    if (file.endsWith('.json')) throw new DocumentFault('json-invalid', 'The file is not JSON.', file, '', positionAt(text, json.offset))
+    if (file.endsWith('.json')) throw new DocumentFault('json-invalid', 'The file is not JSON.', file, '', positionAt(text, endOfJson(text)))
   }
   return yamlSource(file, text)
 }

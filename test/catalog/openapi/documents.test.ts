@@ -21,6 +21,27 @@ test('a folder that is not there is an error', async t => {
   await assert.rejects(openDocuments(join(folder, 'none')), { code: 'ENOENT' })
 })
 
+test('a document is prepared in many short steps, and then opened without being read again', async t => {
+  const schemas = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`S${index}`, { type: 'string' }]))
+  const folder = folderOf(t, { 'a.json': withSchemas(schemas) })
+  const documents = await openDocuments(folder)
+  let steps = 0
+  await documents.prepare('a.json', async () => { steps += 1 })
+  assert.ok(steps > 200, `${steps} steps`)
+  writeFileSync(join(folder, 'a.json'), 'gone')
+  assert.deepEqual(documents.open('a.json').schema('/components/schemas/S7', 'response'), { type: 'string' })
+})
+
+test('what is wrong with a document that was prepared is told when it is opened, as if it had not been', async t => {
+  const files = { 'twice.json': '{"openapi": "3.1.0",\n "paths": {"/a": {"get": {"x": 1, "x": 2}}}}', 'cut.json': '{"openapi": "3.1.0",\n "paths": {', 'odd.yaml': 'a: [', 'nul.json': '{}\0' }
+  const [prepared, plain] = [await documentsOf(t, files), await documentsOf(t, files)]
+  for (const name of [...Object.keys(files), 'none.json']) {
+    await prepared.prepare(name, async () => {})
+    const { code, message, line, column } = faultOf(() => plain.open(name))
+    assert.deepEqual({ ...faultOf(() => prepared.open(name)) }, { ...faultOf(() => plain.open(name)) }, `${name} ${code} ${message} ${line}:${column}`)
+  }
+})
+
 test('only a name that the folder lists can be opened', async t => {
   const documents = await documentsOf(t, { 'a.json': withSchemas({}) })
   for (const name of ['b.json', './a.json', '../a.json', 'x/../a.json', '/etc/passwd', 'toString', '']) {
