@@ -1,6 +1,6 @@
 // The edge between plain data and CEL. Schema `integer` is int (BigInt), `number` and whatever is not declared is double; both ways exactly, or
 // not at all. Only what an expression uses is converted, so an integer that was not exact in an upstream's answer hurts only who touches it.
-import { isObject, type Json } from './catalog.ts'
+import { isObject, type Json, type JsonObject } from './catalog.ts'
 import { alternatives, ANY, type ListShape, type ObjectShape, type Shape } from './shape.ts'
 
 /** What an expression reads of a value: all of it, whether it is there, or some of what is in it. */
@@ -77,6 +77,28 @@ export const isExact = (value: number): boolean => Number.isFinite(value) && (!N
 function isInteger (shape: Shape): boolean {
   if (shape.kind !== 'dyn') return shape.kind === 'int'
   return shape.of.some(part => part.kind === 'int') && !shape.of.some(part => part.kind === 'double')
+}
+
+/** Whether `fromCel(toCel(value, shape))` gives this very value, so that nothing needs to be converted. */
+export function survivesCel (value: Json, shape: Shape): boolean {
+  switch (typeof value) {
+    case 'string': return shape.kind !== 'timestamp' && value.isWellFormed()
+    case 'number': return isExact(value) && !Object.is(value, -0) && (Number.isInteger(value) || !isInteger(shape))
+    case 'object': return value === null || partsSurvive(value, shape)
+    default: return true
+  }
+}
+
+function partsSurvive (value: JsonObject | readonly Json[], shape: Shape): boolean {
+  if (!isObject(value)) {
+    const item = itemOf(shape)
+    return (value as readonly Json[]).every(part => survivesCel(part, item))
+  }
+  const within = objectOf(shape)
+  for (const name of Object.keys(value)) {
+    if (!survivesCel(value[name]!, fieldOf(within, name))) return false
+  }
+  return true
 }
 
 const itemOf = (shape: Shape): Shape => (alternatives(shape).find(part => part.kind === 'list') as ListShape | undefined)?.item() ?? ANY

@@ -3,6 +3,7 @@ import { Optional } from '@marcbachmann/cel-js'
 import { parseForCheck, parseForRun, type Node } from './cel.ts'
 import { ExpressionFault, type Bindings, type Json } from './catalog.ts'
 import { fromCel, pick, type Use } from './convert.ts'
+import { compileDirectRead } from './direct-read.ts'
 import { ExpressionError, readPaths, shapeOfType, type Path } from './paths.ts'
 import { alternatives, ANY, type Shape } from './shape.ts'
 
@@ -48,16 +49,25 @@ export function compileExpression (text: string, variables: Variables): Expressi
   const inferred = shapeOfType(plainType)
   const shape = inferred.kind === 'dyn' || isVague(inferred) || reading.shape.kind === 'object' ? reading.shape : inferred
   const roots = [...reading.uses].map(([name, use]): Root => ({ name: name as Root['name'], use, shape: variables.get(name) ?? ANY }))
+  const direct = compileDirectRead(reading.path, reading.shape)
   const evaluate = (bindings: Bindings, extra: Extra = {}): Json | undefined => {
+    const found = direct?.(bindings)
+    if (found !== undefined) return found
     try {
       const value = run(contextOf(roots, bindings, extra))
       if (value instanceof Optional) return value.hasValue() ? fromCel(value.value()) : undefined
       return fromCel(value)
     } catch (error) {
-      throw new ExpressionFault(`${text}: ${error instanceof Error ? (error as { summary?: string }).summary ?? error.message : 'failed'}`)
+      throw new ExpressionFault(`${text}: ${whatFailed(error)}`)
     }
   }
   return Object.freeze({ text, shape, optional, path: reading.path, uses: reading.uses, equalities: reading.equalities, evaluate })
+}
+
+/** For the log, so without the value that it failed on: behind a colon the library and the runtime name keys, texts and zones that others wrote. */
+function whatFailed (error: unknown): string {
+  if (!(error instanceof Error)) return 'failed'
+  return ((error as { readonly summary?: string }).summary ?? error.message).split(':', 1)[0]!
 }
 
 /** @throws ExpressionError, also where it cannot be a bool */

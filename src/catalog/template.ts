@@ -121,14 +121,20 @@ function compileObject (object: { readonly [name: string]: Json }, pointer: stri
     expressions: entries.flatMap(([, part]) => part.expressions),
     lone: null,
     evaluate (bindings, extra) {
-      const made: Array<readonly [string, Json]> = []
+      const made: { [name: string]: Json } = {}
       for (const [name, part] of entries) {
         const value = part.evaluate(bindings, extra)
-        if (value !== undefined) made.push([name, value])
+        if (value !== undefined) setOwn(made, name, value)
       }
-      return Object.fromEntries(made)
+      return made
     },
   }
+}
+
+/** By plain assignment, `__proto__` would not become a name of the object. */
+function setOwn (object: { [name: string]: Json }, name: string, value: Json): void {
+  if (name === '__proto__') Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true })
+  else object[name] = value
 }
 
 interface Slot {
