@@ -71,6 +71,7 @@ export type Variable = (typeof VARIABLES)[number]
 
 const evaluating = registerFunctions(new Environment(OPTIONS))
   .registerFunction('bounded(dyn): dyn', (list: unknown) => bounded(list), SYNC)
+  .registerFunction('boundedList(dyn): dyn', (list: unknown) => list instanceof Map ? list : bounded(list), SYNC)
   .registerFunction('string.linearMatches(string): bool', (text: string, source: string) => linear(source).test(text), SYNC)
 for (const name of VARIABLES) evaluating.registerVariable(name, name === 'found' ? 'optional<dyn>' : 'dyn')
 // What is not declared arrives as double. Beside an int literal, `claims.level + 1`, that must not fail; where both are declared the check
@@ -101,25 +102,36 @@ function linear (source: string): Pattern {
 /** Parses for evaluating: `matches` runs in linear time, and what is iterated is bounded. @throws ParseError, TypeError of the library */
 export function parseForRun (text: string): Parsed {
   const parsed = evaluating.parse(text) as unknown as Parsed
-  harden(parsed.ast)
+  harden(parsed.ast, false)
   const checked = parsed.check()
   if (!checked.valid) throw checked.error ?? new Error('the expression cannot be checked')
   return parsed
 }
 
-function harden (node: Node): void {
-  for (const child of children(node)) harden(child)
+/** @param looped it is evaluated for every item of a list */
+function harden (node: Node, looped: boolean): void {
+  const expanded = node.meta.alternate
+  const loops = expanded?.op === 'comprehension'
+  for (const child of children(node)) harden(child, looped || loops)
   if (node.op === 'rcall') {
     const call = node.args as [string, Node, Node[]]
     if (call[0] === 'matches') call[0] = 'linearMatches'
   }
-  const expanded = node.meta.alternate
-  if (expanded?.op === 'comprehension') {
+  if (loops) {
     const loop = expanded.args as { iterable: Node }
-    const guard = evaluating.parse('bounded(args)').ast as unknown as Node
-    ;(guard.args as [string, Node[]])[1][0] = loop.iterable
-    loop.iterable = guard
+    loop.iterable = guarded('bounded', loop.iterable)
   }
+  // Looking for something in a list goes through it, and in a loop does so every time.
+  if (looped && node.op === 'in') {
+    const sides = node.args as [Node, Node]
+    sides[1] = guarded('boundedList', sides[1])
+  }
+}
+
+function guarded (guard: 'bounded' | 'boundedList', list: Node): Node {
+  const call = evaluating.parse(`${guard}(args)`).ast as unknown as Node
+  ;(call.args as [string, Node[]])[1][0] = list
+  return call
 }
 
 /** The nodes directly below, as they were written (not as macros expand them). */

@@ -190,6 +190,29 @@ test('a list of a thousand is iterated', () => {
   assert.equal(value('response.body.items.all(i, i.n == 1)', { items: Array(1000).fill({ n: 1 }) }), true)
 })
 
+test('in a loop, a list that is looked through for each item is bounded as the loop is', () => {
+  const items = [{ n: 1 }, { n: 2 }]
+  const many = (count: number): Json => Array.from({ length: count }, (_, n) => n)
+  assert.equal(value('response.body.items.all(i, i.n in response.body.more.any)', { items, more: { any: many(1_000) } }), true)
+  assert.throws(() => value('response.body.items.all(i, i.n in response.body.more.any)', { items, more: { any: many(1_001) } }), ExpressionFault)
+  // Outside of a loop it is gone through once; a map is not gone through at all.
+  assert.equal(value('5000 in response.body.more.any', { more: { any: many(9_000) } }), true)
+  const labels = Object.fromEntries(Array.from({ length: 2_000 }, (_, n) => [`l${n}`, 'x']))
+  assert.equal(value('["l1", "l1999"].all(i, i in response.body.labels)', { labels }), true)
+})
+
+test('what an expression failed on is not told with the fault', () => {
+  const secret = 'sk-5d41402abc4b2a76'
+  const body = { more: { any: secret }, labels: { a: 'x' } }
+  const texts = [
+    'response.body.labels[response.body.more.any]', 'bool(response.body.more.any)', 'date(now, string(response.body.more.any))',
+    'int(response.body.more.any)', 'money(1, string(response.body.more.any))',
+  ]
+  for (const text of texts) {
+    assert.throws(() => value(text, body), (error: Error) => error instanceof ExpressionFault && error.message.startsWith(text) && !error.message.includes(secret), text)
+  }
+})
+
 test('a pattern that backtracks elsewhere takes no time', () => {
   const startMs = performance.now()
   const fastMs = (): number => performance.now() - startMs
