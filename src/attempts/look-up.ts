@@ -42,6 +42,8 @@ async function askUpstream (action: Action, lookup: Lookup, record: AttemptRecor
   const answered: Bindings = { ...bindings, response: parsed.answer }
   const secret = [reply.body, Object.values(reply.headers).join('\n')].some(text => ports.credentials.leaks(action.upstream, tenant, text))
   const verdict = lookup.judge(answered)
+  // A reference is kept and sent again: one that holds a secret must not be.
+  if (secret && verdict !== null && verdict.reference !== null) return { kind: 'inconclusive', retryAfterMs: null }
   if (verdict !== null) return findingOf(verdict, action, answered, secret)
   if (lookup.absent !== null && isWellFormed(lookup.request.operation, parsed.answer) && lookup.absent.holds(answered)) {
     const retentionMs = action.idempotency?.retentionMs ?? Infinity

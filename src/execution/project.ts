@@ -15,7 +15,7 @@ export interface Projected {
 }
 
 export function project (judged: Judged, services: Services): Projected {
-  const { verdict } = judged
+  const verdict = withoutSecret(judged, services)
   const { action } = judged.sent.reserved.facts.scoped.valid.capable
   const plain: Projected = { judged, verdict, result: null, truncated: false, withheld: null }
   if (holdsSecret(judged, services)) return unusable(plain, 'RESULT_WITHHELD', action.write, services, action.id)
@@ -40,6 +40,14 @@ function unusable (plain: Projected, code: ErrorCode, write: boolean, services: 
   services.telemetry.withheld({ actionId, code })
   if (write) return { ...plain, withheld: plain.verdict.outcome === 'completed' ? code : null }
   return { ...plain, verdict: { ...plain.verdict, outcome: 'rejected', code, message: ERRORS[code].message, retryable: false, result: undefined } }
+}
+
+/** A reference is kept, shown to operators and sent with look-ups: one that holds a secret is as good as none, and then nothing can be looked up. */
+function withoutSecret (judged: Judged, services: Services): Verdict {
+  const { verdict, sent } = judged
+  if (sent.attempt === null || verdict.reference === null || !leaks(judged, JSON.stringify(verdict.reference), services)) return verdict
+  const { message } = ERRORS.OUTCOME_UNKNOWN
+  return { ...verdict, outcome: 'unknown', code: 'OUTCOME_UNKNOWN', message, reference: null, missing: 'what the upstream gave as its reference holds a secret' }
 }
 
 /** The whole answer is scanned, not only what the view shows: an upstream that echoes our credential is an alarm in itself. */
