@@ -3,6 +3,7 @@
 import { ExpressionFault, isObject, type Bindings, type Json } from './catalog.ts'
 import { compileExpression, ExpressionError, isTextual, type Expression, type Extra, type Variables } from './expression.ts'
 import type { Reporter } from './faults.ts'
+import { setOwn } from './own-name.ts'
 import { listOf, objectOf, shapeOfValue, STRING, union, type Shape } from './shape.ts'
 import { pointerTo } from './yaml-file.ts'
 
@@ -129,12 +130,6 @@ function compileObject (object: { readonly [name: string]: Json }, pointer: stri
       return made
     },
   }
-}
-
-/** By plain assignment, `__proto__` would not become a name of the object. */
-function setOwn (object: { [name: string]: Json }, name: string, value: Json): void {
-  if (name === '__proto__') Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true })
-  else object[name] = value
 }
 
 interface Slot {

@@ -1,7 +1,7 @@
 // The view: what an agent gets of an answer. Made by allow-list, pruned to the schema of the result, cut, checked and bounded: a field that the
 // schema does not name cannot get out, whatever the upstream or the sheet put there.
 import { ExpressionFault, isObject, ProjectionFault, type Bindings, type Json, type JsonObject, type View } from './catalog.ts'
-import { isExact } from './convert.ts'
+import { compilePlainPrune, exact, PRUNE_DEPTH_MAX, type Cut, type Prune } from './plain-prune.ts'
 import type { Checker, SchemaCompiler } from './schema.ts'
 import { resolvePointer } from './shape.ts'
 import type { Template } from './template.ts'
@@ -19,15 +19,26 @@ interface Limits { readonly maxBytes: number, readonly maxItems: number }
 /** @param schema closed, and checked before. @throws Error where it cannot be compiled */
 export function compileFinish (schema: JsonObject, limits: Limits, compiler: SchemaCompiler): Finish {
   const checker: Checker = compiler.compile(schema)
-  const branches = new BranchMatchers(schema, compiler)
+  const prune = compilePlainPrune(schema, limits.maxItems) ?? compilePrune(schema, limits.maxItems, compiler)
   return value => {
-    const pruner = new Pruner(schema, branches, limits.maxItems)
-    const result = pruner.prune(value, [schema])
+    const cut: Cut = { truncated: false }
+    const result = prune(value, cut)
     const fault = checker.check(result)
     if (fault !== null) throw new ProjectionFault('RESULT_INVALID', `${fault.pointer || '/'}: ${fault.rule}`)
     const bytes = Buffer.byteLength(JSON.stringify(result))
     if (bytes > limits.maxBytes) throw new ProjectionFault('RESULT_TOO_LARGE', `${bytes} bytes, ${limits.maxBytes} allowed`)
-    return { result, truncated: pruner.truncated }
+    return { result, truncated: cut.truncated }
+  }
+}
+
+/** To any schema. @throws Error where a branch of it cannot be compiled */
+export function compilePrune (schema: JsonObject, maxItems: number, compiler: SchemaCompiler): Prune {
+  const branches = new BranchMatchers(schema, compiler)
+  return (value, cut) => {
+    const pruner = new Pruner(schema, branches, maxItems)
+    const pruned = pruner.prune(value, [schema])
+    cut.truncated ||= pruner.truncated
+    return pruned
   }
 }
 
@@ -82,8 +93,6 @@ class BranchMatchers {
 
 const branchesOf = (schema: JsonObject): readonly JsonObject[] =>
   ['oneOf', 'anyOf'].flatMap(keyword => Array.isArray(schema[keyword]) ? (schema[keyword] as Json[]).filter(isObject) : [])
-
-const PRUNE_DEPTH_MAX = 64
 
 class Pruner {
   truncated = false
@@ -183,9 +192,4 @@ class Pruner {
     schemas.forEach(add)
     return all
   }
-}
-
-function exact (value: number): number {
-  if (!isExact(value)) throw new ProjectionFault('RESULT_INVALID', 'a number cannot be kept exactly')
-  return value
 }
