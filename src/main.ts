@@ -22,6 +22,7 @@ import { buildAgents } from './http/agents/agents.ts'
 import { controlHandlers } from './http/control-handlers.ts'
 import { serveControl } from './http/control.ts'
 import { buildOperations } from './http/operations/operations.ts'
+import { rememberMarks } from './http/source-marks.ts'
 import type { ListenerOptions, Plane } from './http/server.ts'
 import { openKey } from './key.ts'
 import { openStore } from './store/open.ts'
@@ -159,7 +160,7 @@ async function openSurfaces (config: Config, core: Core, opened: Opened): Promis
   const agents = opened.add(buildAgents({
     ...listener('agents', config.agents),
     api: agentsApi(services),
-    markSource: address => identity.mark('source', address),
+    markSource: rememberMarks(address => identity.mark('source', address)),
     drain: core.drain.signal,
   }), app => app.close())
   const agentsUrl = await listen(agents, config.agents, config)

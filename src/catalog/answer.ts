@@ -78,10 +78,12 @@ function isExpected (type: MediaType | null, declared: ReturnType<typeof respons
   return contentFor(declared, type.name) !== undefined
 }
 
+const UTF8 = new TextDecoder('utf-8', { fatal: true })
+
 function parseJson (body: Buffer): { readonly value: Json } | undefined {
   if (isTooDeep(body)) return undefined
   try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(body)
+    const text = UTF8.decode(body)
     const value = JSON.parse(text) as Json
     // Bytes that are UTF-8 can still spell half a surrogate pair with an escape.
     if (/\\u[dD][89a-fA-F]/.test(text) && !isWellFormed(value)) return undefined
