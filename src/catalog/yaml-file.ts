@@ -98,6 +98,11 @@ export function readYaml (name: string, bytes: Buffer): YamlFile | readonly Faul
     return [{ file: name, ...at(lines, second.range[0]), rule: 'yaml-several-documents', message: 'the file holds more than one document' }]
   }
   const problems = [...document.errors, ...document.warnings]
+  const overflow = problems.find(problem => problem.code === 'RESOURCE_EXHAUSTION')
+  // The parser goes down one call a level; what else it says after that is about its own end.
+  if (overflow !== undefined) {
+    return [{ file: name, ...at(lines, overflow.pos[0]), rule: 'yaml-too-deep', message: `the file is nested deeper than ${DEPTH_MAX}` }]
+  }
   if (problems.length > 0) {
     return problems.map(problem => ({
       file: name,

@@ -117,6 +117,8 @@ for (const [rule, what, content] of [
   ],
   ['yaml-too-deep', 'an alias inside itself', 'a: &a\n  b: *a\n'],
   ['yaml-too-deep', 'a deep nest', `a: ${'['.repeat(80)}${']'.repeat(80)}\n`],
+  ['yaml-too-deep', 'a nest that no parser comes back from', `a: ${'['.repeat(100_000)}${']'.repeat(100_000)}\n`],
+  ['yaml-too-deep', 'an object that never ends', `a: ${'{a: '.repeat(50_000)}\n`],
   ['yaml-several-documents', 'two documents', 'a: 1\n---\nb: 2\n'],
   ['yaml-empty', 'nothing', '# only a comment\n'],
   ['yaml-empty', 'no byte', ''],

@@ -232,7 +232,8 @@ export interface Shop {
 }
 
 export const shop = (): Shop => ({
-  document: shopDocument(),
+  // Its parts are shared between operations and between tests; a change must not be.
+  document: structuredClone(shopDocument()),
   upstream: {
     upstream: 'shop',
     openapi: 'shop.json',

@@ -74,10 +74,12 @@ export function parseYaml (text: string): { readonly data: unknown } | { readonl
 
 function parseBounded (text: string): { readonly data: unknown } | { readonly complaint: YamlComplaint } {
   const parsed = parse(text)
-  const error = parsed.document.errors[0]
+  const { errors } = parsed.document
+  const error = errors.find(({ code }) => code === 'RESOURCE_EXHAUSTION') ?? errors[0]
   if (error !== undefined) {
     const code = error.code === 'DUPLICATE_KEY' ? 'duplicate-key' : 'yaml-invalid'
-    return { complaint: { code, message: error.message, position: parsed.positionOf(error.pos[0]) } }
+    const message = error.code === 'RESOURCE_EXHAUSTION' ? 'The document is nested too deeply.' : error.message
+    return { complaint: { code, message, position: parsed.positionOf(error.pos[0]) } }
   }
   const complaint = complaintOf(parsed)
   if (complaint !== undefined) return { complaint }
