@@ -14,12 +14,14 @@ import { resolve } from './commands/resolve.ts'
 import { runsStop } from './commands/runs-stop.ts'
 import { schema } from './commands/schema-command.ts'
 import { serve } from './commands/serve.ts'
+import { safely } from './commands/terminal.ts'
 import { token } from './commands/token-command.ts'
 
 export const COMMANDS: readonly Command[] = [serve, demo, token, call, schema, attempts, resolve, reload, runsStop, auditVerify]
 
-export async function main (argv: readonly string[], io: Omit<Ask, 'words' | 'flags' | 'json'>): Promise<ExitCode> {
+export async function main (argv: readonly string[], terminal: Omit<Ask, 'words' | 'flags' | 'json'>): Promise<ExitCode> {
   const command = find(argv)
+  const io = command?.coloured === true ? terminal : safely(terminal)
   if (command === null) {
     const wanted = argv[0] === '--help' || argv[0] === 'help'
     if (wanted) io.print(overview())
@@ -75,14 +77,17 @@ function unknownCommand (argv: readonly string[]): string {
 if (import.meta.main) {
   // Whoever closed the pipe wants no more of it; what is under way is finished all the same.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
+  const terminal = {
+    print: (text: string): unknown => process.stdout.write(`${text}\n`),
+    tell: (text: string): unknown => process.stderr.write(`${text}\n`),
+  }
   process.exitCode = await main(process.argv.slice(2), {
+    ...terminal,
     env: readEnvironment(),
-    print: text => process.stdout.write(`${text}\n`),
-    tell: text => process.stderr.write(`${text}\n`),
     // Only what starts a broker pays for loading one.
     startBroker: async (config, options) => (await import('./main.ts')).startBroker(config, options),
   }).catch((error: unknown) => {
-    process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`)
+    safely(terminal).tell(error instanceof Error ? error.stack ?? error.message : String(error))
     return 2
   })
 }

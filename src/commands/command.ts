@@ -22,6 +22,8 @@ export interface Command {
   /** What stands after the name, `ACTION [--arg NAME=VALUE]…`. */
   readonly usage: string
   readonly flags: { readonly [name: string]: Flag }
+  /** It colours its own lines, so it must print nothing that others wrote. All else that is printed is made safe for a terminal. */
+  readonly coloured?: true
   /** Words after the name that are no flags. */
   readonly words: { readonly min: number, readonly max: number }
   /** @throws CommandFault */

@@ -14,6 +14,7 @@ export const demo: Command = {
   flags: {
     once: { type: 'boolean', about: 'end after the tour; exit code 1 where a step did not go as told' },
   },
+  coloured: true,
   words: { min: 0, max: 0 },
   run,
 }

@@ -3,13 +3,22 @@
 /** C0 and C1 controls, soft hyphen, zero-width and bidirectional marks, line and paragraph separator, byte order mark, tags, lone surrogates. */
 const UNSAFE = new RegExp([
   '[\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb]',
+  '\\udb40[\\udc00-\\udc7f]',
   '[\\ud800-\\udbff](?![\\udc00-\\udfff])',
   '(?<![\\ud800-\\udbff])[\\udc00-\\udfff]',
 ].join('|'), 'g')
 
 /** Already JSON, one line of it: what JSON.stringify lets through raw is escaped in JSON's own way, so that the value stays the same. */
 export function escapeLine (json: string): string {
-  return json.replace(UNSAFE, character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  return json.replace(UNSAFE, escaped)
+}
+
+const escaped = (character: string): string =>
+  Array.from({ length: character.length }, (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`).join('')
+
+/** Lines for a terminal, text or JSON: nothing in them moves its cursor, colours it or turns the order of what is read. */
+export function escapeForTerminal (lines: string): string {
+  return lines.replace(UNSAFE, character => character === '\n' ? character : escaped(character))
 }
 
 /** Anything but printable ASCII, and the backslash that would begin an escape. */
