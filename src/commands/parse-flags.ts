@@ -9,7 +9,7 @@ export interface ParsedWords {
 }
 
 /** @throws CommandFault */
-export function parseFlags (command: Pick<Command, 'name' | 'flags' | 'words'>, argv: readonly string[]): ParsedWords {
+export function parseFlags (command: Pick<Command, 'name' | 'usage' | 'flags' | 'words'>, argv: readonly string[]): ParsedWords {
   const known = { ...SHARED_FLAGS, ...command.flags }
   const options = Object.fromEntries(Object.entries(known).map(([name, flag]) => [name, { type: flag.type, multiple: true as const }]))
   const { tokens } = parseArgs({ args: [...argv], options, strict: false, allowPositionals: true, tokens: true })
@@ -42,9 +42,10 @@ export function parseFlags (command: Pick<Command, 'name' | 'flags' | 'words'>, 
   }
 }
 
-function checkWords (command: Pick<Command, 'name' | 'words'>, words: readonly string[]): void {
+function checkWords (command: Pick<Command, 'name' | 'usage' | 'words'>, words: readonly string[]): void {
   const { min, max } = command.words
-  if (words.length < min) throw new CommandFault(`something is missing; see aval ${command.name} --help`)
+  // The usage begins with the words that must stand there.
+  if (words.length < min) throw new CommandFault(`${command.usage.split(' ')[words.length]} is missing; see aval ${command.name} --help`)
   if (words.length > max) throw new CommandFault(`there is a word too many, ${words[max]}; see aval ${command.name} --help`)
 }
 

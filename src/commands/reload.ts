@@ -15,13 +15,15 @@ async function run (ask: Ask): Promise<ExitCode> {
   const answer = await tellBroker(ask, { command: 'reload' })
   if (answer.ok) {
     if (ask.json) ask.print(JSON.stringify({ ok: true, result: answer.result }))
-    else ask.tell('the catalog was reloaded')
+    else ask.tell(`the catalog was reloaded: ${counted((answer.result as { readonly actions: number }).actions, 'action')}`)
     return 0
   }
   const { code, message, faults } = answer.error
   if (faults === undefined) throw new CommandFault(`${code}: ${message}`)
   if (ask.json) ask.print(JSON.stringify({ ok: false, faults }))
   else for (const { file, line, column, rule, message: text } of faults) ask.print(`${file}:${line}:${column} ${rule} ${text}`)
-  ask.tell(`the catalog stays as it was: ${faults.length} ${faults.length === 1 ? 'fault' : 'faults'}`)
+  ask.tell(`the catalog stays as it was: ${counted(faults.length, 'fault')}`)
   return 1
 }
+
+const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`

@@ -36,7 +36,8 @@ export async function writeSigningKey (key: SigningKey, path: string): Promise<{
     await writeFile(path, `${JSON.stringify(key.jwk, null, 2)}\n`, { flag: 'wx', mode: 0o600 })
     await writeFile(jwksPath, `${JSON.stringify(key.jwks, null, 2)}\n`, { flag: 'wx', mode: 0o644 })
   } catch (error) {
-    throw new SigningKeyFault(`the key file cannot be made: ${(error as NodeJS.ErrnoException).code}`)
+    const { code, path: taken } = error as NodeJS.ErrnoException
+    throw new SigningKeyFault(code === 'EEXIST' ? `there is already a file ${taken}, and a key is never overwritten` : `the key file cannot be made: ${code}`)
   }
   return { jwksPath }
 }
@@ -47,7 +48,8 @@ export async function readSigningKey (path: string): Promise<SigningKey> {
   try {
     jwk = JSON.parse(await readFile(path, 'utf8')) as JWK
   } catch (error) {
-    throw new SigningKeyFault(`the key file cannot be read: ${(error as NodeJS.ErrnoException).code ?? 'it is no JSON'}`)
+    const { code } = error as NodeJS.ErrnoException
+    throw new SigningKeyFault(code === 'ENOENT' ? `there is no key file ${path}; --new-key makes one` : `the key file cannot be read: ${code ?? 'it is no JSON'}`)
   }
   const { kid, alg, d } = jwk ?? {}
   if (typeof kid !== 'string' || kid === '' || typeof alg !== 'string' || typeof d !== 'string') {

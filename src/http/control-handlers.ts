@@ -2,8 +2,8 @@
 import type { Identity } from '../attempts/identity.ts'
 import { resolveByPerson } from '../attempts/resolution.ts'
 import type { AttemptRecord } from '../attempts/attempt.ts'
-import type { Json } from '../catalog/catalog.ts'
-import { Refusal } from '../errors.ts'
+import type { Action, Json } from '../catalog/catalog.ts'
+import { ERRORS, Refusal } from '../errors.ts'
 import type { Runs } from '../execution/runs.ts'
 import type { Store } from '../store/store.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
@@ -17,6 +17,8 @@ export interface ControlServices {
   readonly runs: Runs
   readonly identity: Identity
   readonly telemetry: Telemetry
+  /** A definition that is in force or that something unsettled still refers to. */
+  definition (digest: string): Action | null
   /** @throws CatalogFaults */
   reload (): Promise<{ readonly digest: string, readonly actions: number }>
   /** What a person did, for the log. */
@@ -34,6 +36,7 @@ export function controlHandlers (services: ControlServices): ControlHandlers {
     },
 
     resolve: async ({ id, outcome, code, note }) => {
+      if (code !== null) await requireCode(id, code, services)
       const resolved = await resolveByPerson({ attemptId: id, outcome, code, personMark: identity.mark('person', 'control-socket') }, { store, telemetry })
       if (resolved.kind === 'unknown_attempt') throw Refusal.of('NOT_FOUND', { message: 'There is no attempt of this id.' })
       if (resolved.kind === 'not_open') throw Refusal.of('MALFORMED_REQUEST', { message: `The attempt is ${resolved.record.state}; there is nothing to resolve.` })
@@ -49,6 +52,16 @@ export function controlHandlers (services: ControlServices): ControlHandlers {
     },
   }
 }
+
+/** An agent must be told a code that it can look up: one that an answer of the upstream can have, or one of the sheet. */
+async function requireCode (id: string, code: string, { store, definition }: ControlServices): Promise<void> {
+  const record = await store.find(id)
+  const own = record === null ? [] : definition(record.definition)?.errors ?? []
+  const codes = [...REJECTIONS, ...own.map(error => error.code)]
+  if (!codes.includes(code)) throw Refusal.of('MALFORMED_REQUEST', { message: `The code must be one of ${codes.join(', ')}.` })
+}
+
+const REJECTIONS = Object.entries(ERRORS).flatMap(([code, { step }]) => step === 'outcome' && code !== 'OUTCOME_UNKNOWN' ? [code] : [])
 
 /** What a person needs to find the call in the upstream; no argument and no value of it. */
 function line (record: AttemptRecord): { readonly [name: string]: Json } {

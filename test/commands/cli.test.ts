@@ -74,12 +74,19 @@ test('words and values that are missing, too many or doubled end with 2', async 
     'call a.v1 --token x --arg noequals', 'call a.v1 --token x --arg =v', 'call a.v1 --token x --arg a=1 --arg a=2',
     'call a.v1 --token x --arg a:=nope', 'call a.v1 --token x --url ftp://x', 'call a.v1 --token x --wait long',
     'attempts --unknown=yes', 'serve now', 'resolve', 'resolve att_1 --outcome done --note x', 'resolve att_1 --outcome completed',
-    'runs stop', 'runs stop run-1 --sub a', 'audit verify', 'audit verify /there/is/nothing', 'schema', 'schema nothing',
+    'resolve att_1 --outcome completed --code NOT_APPLIED --note x', 'runs stop', 'runs stop run-1 --sub a', 'audit verify', 'audit verify /there/is/nothing', 'schema', 'schema nothing',
     'token', 'token --key-file /there/is/nothing --issuer i --audience a --sub s',
   ]) {
     const { code, out, err } = await run(line.split(' '))
     assert.deepEqual([code, out], [2, ''], line)
     assert.notEqual(err, '', line)
+  }
+})
+
+test('a word that is missing is named', async () => {
+  for (const [line, word] of [['call', 'ACTION'], ['resolve', 'ATTEMPT'], ['runs stop', 'RUN'], ['audit verify', 'FOLDER'], ['schema', 'sheet|upstream|policy']] as const) {
+    const { code, err } = await run(line.split(' '))
+    assert.deepEqual([code, err], [2, `aval ${line}: ${word} is missing; see aval ${line} --help\n`])
   }
 })
 
@@ -120,7 +127,7 @@ test('token makes a key once and signs with it what it is told', async t => {
   assert.equal((await run(['token', '--new-key', '--key-file', path])).code, 0)
   assert.equal(statSync(path).mode & 0o777, 0o600)
   const again = await run(['token', '--new-key', '--key-file', path])
-  assert.equal(again.code, 2, 'a key is never overwritten')
+  assert.deepEqual([again.code, again.err], [2, `aval token: there is already a file ${path}, and a key is never overwritten\n`])
   const env = { AVAL_ISSUER: 'https://issuer.example', AVAL_AUDIENCE: 'https://aval.example' }
   const line = `token --key-file ${path} --sub agent-1 --role a --role b --run run-1 --ttl 15m --claim customers:=["cus_1"] --claim team=x`
   const { code, out } = await run(line.split(' '), env)
