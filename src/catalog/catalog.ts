@@ -270,6 +270,8 @@ export interface Catalog {
   readonly actions: ReadonlyMap<string, Action>
   readonly upstreams: ReadonlyMap<string, Upstream>
   readonly roles: ReadonlyMap<string, Role>
+  /** By the digest of an action: its definition as text, for the store. */
+  readonly definitions: ReadonlyMap<string, () => string>
 }
 
 /** One fault of a load, as `file:line:column rule-id message`. `file` is relative to the folder that was loaded. */

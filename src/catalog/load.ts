@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { CatalogFaults, isObject, type Action, type Catalog, type Effect, type JsonObject, type Upstream } from './catalog.ts'
 import { actionId, compileAction, digestOf } from './compile.ts'
+import { writeDefinition } from './definition.ts'
 import { FaultList, type Reporter } from './faults.ts'
 import { freezeDeep } from './freeze.ts'
 import { suggestion } from './near.ts'
@@ -156,6 +157,7 @@ interface LoadedUpstream {
   readonly upstream: Upstream
   readonly sheet: JsonObject
   readonly document: Document
+  readonly schemes: ReadonlyMap<string, SecurityScheme | null | undefined>
 }
 
 class Loading {
@@ -166,6 +168,7 @@ class Loading {
   /** Of every sheet that could be read, also where it has faults. */
   readonly #effects = new Map<string, Effect>()
   readonly #broken = new Set<string>()
+  readonly #definitions = new Map<string, () => string>()
 
   constructor (faults: FaultList, documents: Documents | null, breathe: () => Promise<void>) {
     this.#faults = faults
@@ -200,7 +203,7 @@ class Loading {
       actions: [...sorted.values()].map(action => [action.id, action.digest]),
       policy: freezeDeep(policy) as unknown as JsonObject,
     })
-    return Object.freeze({ digest, actions: sorted, upstreams, roles })
+    return Object.freeze({ digest, actions: sorted, upstreams, roles, definitions: this.#definitions })
   }
 
   #formed<T> (file: YamlFile, schema: Parameters<typeof checkStructure>[1]): T | null {
@@ -214,12 +217,15 @@ class Loading {
     if (sheet.upstream !== folder) report.fault('/upstream', 'name-differs', `the folder is named "${folder}"`)
     await this.#documents?.prepare(sheet.openapi, this.#breathe)
     const document = this.#document(sheet.openapi, report)
+    const schemes = new Map<string, SecurityScheme | null | undefined>()
     const scheme = (name: string, pointer: string): SecurityScheme | null | undefined => {
       if (document === null) return null
-      return attempt(() => document.securityScheme(name), pointer, report)
+      const found = attempt(() => document.securityScheme(name), pointer, report)
+      schemes.set(name, found)
+      return found
     }
     const upstream = compileUpstream(sheet, scheme, report)
-    return upstream === null || document === null ? null : { upstream, sheet: file.value, document }
+    return upstream === null || document === null ? null : { upstream, sheet: file.value, document, schemes }
   }
 
   #document (name: string, report: Reporter): Document | null {
@@ -251,7 +257,8 @@ class Loading {
 
   #action (sheet: Sheet, loaded: LoadedUpstream, policy: PolicySheet | null, report: Reporter): Action | null {
     const { upstream, document } = loaded
-    return compileAction({
+    const operations = new Map<string, Operation>()
+    const action = compileAction({
       sheet,
       upstream,
       upstreamSheet: loaded.sheet,
@@ -260,6 +267,7 @@ class Loading {
       report,
       operation (selector: string, pointer: string): Operation | null {
         const operation = attempt(() => document.operation(selector), pointer, report)
+        if (operation !== null) operations.set(selector, operation)
         const other = operation?.servers.find(server => !isServer(server, upstream))
         if (other !== undefined) {
           report.fault(pointer, 'operation-other-server', `${operation!.id} is served by ${other}, which is not the server of upstream.yaml`)
@@ -267,6 +275,11 @@ class Loading {
         return operation
       },
     })
+    // An observation leaves no attempt that anything would have to be known about.
+    if (action?.write === true) {
+      this.#definitions.set(action.digest, () => writeDefinition({ sheet, upstream: loaded.sheet, schemes: loaded.schemes, operations }))
+    }
+    return action
   }
 
   #checkReferences (sheet: Sheet, report: Reporter): void {

@@ -34,7 +34,7 @@ const check = (code: string): Check => ({
 })
 
 function catalogOf (actions: readonly Action[], digest = 'd1'): Catalog {
-  return { digest, actions: new Map(actions.map(one => [one.id, one])), upstreams: new Map(), roles: new Map() }
+  return { digest, actions: new Map(actions.map(one => [one.id, one])), upstreams: new Map(), roles: new Map(), definitions: new Map() }
 }
 
 const everything: ListQuery = { query: null, effect: null, limit: 50, cursor: null }
