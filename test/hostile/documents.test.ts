@@ -95,7 +95,7 @@ describe('a document that is a bomb', () => {
     ['of aliases', 'yaml-aliases', asYaml(`${head}x-bomb:\n  b: 1\n${bomb}`)],
     ['of a tag of JavaScript', 'yaml-tag', asYaml(`${head}x: !!js/function "function () { return process.exit(1) }"\n`)],
     ['of a key twice', 'duplicate-key', asYaml(`${head}paths: {/a: {}}\n`)],
-    ['of depth', 'yaml-invalid', asYaml(`${head}x: ${'['.repeat(100_000)}${']'.repeat(100_000)}\n`)],
+    ['of depth', 'yaml-invalid', asYaml(`${head}x: ${'['.repeat(5_000)}${']'.repeat(5_000)}\n`)],
     ['of 50 MB', 'document-too-large', shop => { shop.files['openapi/shop.json'] = Buffer.alloc(50 << 20, 0x20) }],
     ['of nothing but a number', 'version-unsupported', shop => { shop.files['openapi/shop.json'] = '7' }],
     ['of JSON with a key twice', 'duplicate-key', shop => { shop.files['openapi/shop.json'] = '{"openapi":"3.1.0","openapi":"3.0.0","info":{},"paths":{}}' }],
