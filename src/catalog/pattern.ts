@@ -1,6 +1,7 @@
 // Patterns that run in linear time, whatever the text. A pattern has to be valid for ECMA-262 too, so that what a contract says means the
 // same to whoever reads it with another engine.
 import { RE2JS } from 're2js'
+import { patternForRe2 } from './pattern-syntax.ts'
 
 export interface Pattern {
   /** Whether it matches anywhere in the text. */
@@ -42,7 +43,7 @@ class LinearPattern implements Pattern {
 
   constructor (source: string) {
     this.#source = source
-    this.#compiled = RE2JS.compile(source)
+    this.#compiled = RE2JS.compile(patternForRe2(source))
   }
 
   test (text: string): boolean {
