@@ -41,6 +41,7 @@ async function askUpstream (action: Action, lookup: Lookup, record: AttemptRecor
   if (parsed.kind === 'invalid') return { kind: 'inconclusive', retryAfterMs: null }
   const answered: Bindings = { ...bindings, response: parsed.answer }
   const secret = [reply.body, Object.values(reply.headers).join('\n')].some(text => ports.credentials.leaks(action.upstream, tenant, text))
+  if (secret) ports.telemetry.withheld({ actionId: action.id, code: 'RESULT_WITHHELD' })
   const verdict = lookup.judge(answered)
   // A reference is kept and sent again: one that holds a secret must not be.
   if (secret && verdict !== null && verdict.reference !== null) return { kind: 'inconclusive', retryAfterMs: null }
@@ -65,7 +66,8 @@ function findingOf (verdict: Verdict, action: Action, answered: Bindings, secret
   const { outcome } = verdict
   if (outcome === 'unknown') return { kind: 'inconclusive', retryAfterMs: null }
   if (outcome === 'pending') return { kind: 'pending', reference: verdict.reference, retryAfterMs: verdict.retryAfterSeconds === null ? null : verdict.retryAfterSeconds * 1_000 }
-  const shown = outcome === 'completed' && !secret ? viewOf(verdict, action, answered) : { result: null, truncated: false }
+  const good = outcome !== 'rejected'
+  const shown = good && !secret ? viewOf(verdict, action, answered) : { result: null, truncated: false }
   const settlement: Settlement = {
     outcome,
     sent: true,
@@ -75,7 +77,7 @@ function findingOf (verdict: Verdict, action: Action, answered: Bindings, secret
     retryAfterSeconds: verdict.retryAfterSeconds,
     result: shown.result,
     truncated: shown.truncated,
-    withheld: secret && outcome === 'completed' ? 'RESULT_WITHHELD' : null,
+    withheld: secret && good ? 'RESULT_WITHHELD' : null,
     evidence: { source: 'lookup', upstreamStatus: answered.response?.status ?? null, by: null },
   }
   return { kind: 'settled', settlement }

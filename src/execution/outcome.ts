@@ -2,6 +2,7 @@
 // it is never guessed.
 import { readAnswer } from '../catalog/answer.ts'
 import type { Answer, Bindings, Verdict } from '../catalog/catalog.ts'
+import type { Settlement } from '../attempts/attempt.ts'
 import { ERRORS, type ErrorCode } from '../errors.ts'
 import type { Sent } from './dispatch.ts'
 import type { Services } from './services.ts'
@@ -13,8 +14,8 @@ export interface Judged {
   readonly bindings: Bindings
   /** false: it is proved that no byte left. */
   readonly left: boolean
-  /** A look-up of the own id decided it, not the answer. */
-  readonly byLookup: boolean
+  /** What a look-up of the own id found, where that decided and not the answer. */
+  readonly found: Settlement | null
 }
 
 export async function readOutcome (sent: Sent, services: Services): Promise<Judged> {
@@ -34,7 +35,7 @@ function withinToken (judged: Judged, now: Date): Judged {
 function judgeReply (sent: Sent): Judged {
   const { reserved, reply } = sent
   const { action } = reserved.facts.scoped.valid.capable
-  const because = (verdict: Verdict, left = true): Judged => ({ sent, verdict, bindings: reserved.bindings, left, byLookup: false })
+  const because = (verdict: Verdict, left = true): Judged => ({ sent, verdict, bindings: reserved.bindings, left, found: null })
   switch (reply.kind) {
     case 'unsent': return because(rejected('UPSTREAM_UNREACHABLE'), false)
     case 'lost': return because(action.write ? unknown(`no answer came back (${reply.cause})`) : rejected('UPSTREAM_ERROR'))
@@ -48,7 +49,7 @@ function judgeReply (sent: Sent): Judged {
       // The body of a refusal may be of any kind; its status speaks.
       const response: Answer = parsed.kind === 'ok' ? parsed.answer : { status: reply.status, headers: reply.headers, body: null }
       const bindings = { ...reserved.bindings, response }
-      return { sent, verdict: action.judge(bindings), bindings, left: true, byLookup: false }
+      return { sent, verdict: action.judge(bindings), bindings, left: true, found: null }
     }
   }
 }
@@ -62,10 +63,13 @@ async function lookFirst (judged: Judged, services: Services): Promise<Judged> {
   if (action.lookup === null || !action.lookup.ownId) return judged
   const found = await services.resolver.lookUp(action, judged.sent.attempt!)
   if (found.kind === 'settled' && found.settlement.outcome !== 'rejected') {
-    const { outcome, result } = found.settlement
-    return { ...judged, byLookup: true, verdict: { ...PLAIN, outcome, result } }
+    return { ...judged, found: found.settlement, verdict: { ...PLAIN, outcome: found.settlement.outcome } }
   }
   if (found.kind === 'settled' || found.kind === 'absent') return judged
+  if (found.kind === 'pending') {
+    const retryAfterSeconds = found.retryAfterMs === null ? null : found.retryAfterMs / 1_000
+    return { ...judged, verdict: { ...PLAIN, outcome: 'pending', reference: found.reference, retryAfterSeconds } }
+  }
   return { ...judged, verdict: unknown(`the upstream answered ${judged.verdict.code}, and the own id could not be looked up`) }
 }
 

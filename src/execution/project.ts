@@ -20,12 +20,17 @@ export function project (judged: Judged, services: Services): Projected {
   const plain: Projected = { judged, verdict, result: null, truncated: false, withheld: null }
   if (holdsSecret(judged, services)) return unusable(plain, 'RESULT_WITHHELD', action.write, services, action.id)
   if (verdict.outcome !== 'completed' && verdict.outcome !== 'already_in_desired_state') return plain
+  // What a look-up found was made a view of and scanned where it was found.
+  if (judged.found !== null) {
+    const { result, truncated, withheld } = judged.found
+    return { ...plain, result, truncated, withheld }
+  }
   if (verdict.result !== undefined) {
     return leaks(judged, JSON.stringify(verdict.result), services)
       ? unusable(plain, 'RESULT_WITHHELD', action.write, services, action.id)
       : { ...plain, result: verdict.result }
   }
-  if (action.view === null || verdict.outcome !== 'completed' || judged.byLookup) return plain
+  if (action.view === null || verdict.outcome !== 'completed') return plain
   try {
     const { result, truncated } = action.view.project(judged.bindings)
     if (leaks(judged, JSON.stringify(result), services)) return unusable(plain, 'RESULT_WITHHELD', action.write, services, action.id)
@@ -38,7 +43,8 @@ export function project (judged: Judged, services: Services): Projected {
 
 function unusable (plain: Projected, code: ErrorCode, write: boolean, services: Services, actionId: string): Projected {
   services.telemetry.withheld({ actionId, code })
-  if (write) return { ...plain, withheld: plain.verdict.outcome === 'completed' ? code : null }
+  const { outcome } = plain.verdict
+  if (write) return { ...plain, withheld: outcome === 'completed' || outcome === 'already_in_desired_state' ? code : null }
   return { ...plain, verdict: { ...plain.verdict, outcome: 'rejected', code, message: ERRORS[code].message, retryable: false, result: undefined } }
 }
 

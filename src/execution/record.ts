@@ -16,6 +16,10 @@ import { messageOf } from './state.ts'
 
 const REFUSALS_COUNTED: ReadonlySet<Step> = new Set(['arguments', 'scope', 'facts'])
 
+/** What a guessing loop brings about. That something could not be read or written is nobody's guess. */
+const isOfTheAgent = (refusal: Refusal | null): boolean =>
+  refusal !== null && REFUSALS_COUNTED.has(refusal.step) && refusal.code !== 'CHECK_UNAVAILABLE'
+
 export class CallRecord {
   readonly #arrival: Arrival
   readonly #services: Services
@@ -33,6 +37,7 @@ export class CallRecord {
   #answer: Answer | null = null
   #refusal: Refusal | null = null
   #internal: string | null = null
+  #ended = false
 
   constructor (arrival: Arrival, services: Services) {
     this.#arrival = arrival
@@ -97,6 +102,7 @@ export class CallRecord {
   settled (settled: Settled): Answer {
     const { correlationId, actionId } = this.#arrival
     const { projected, attempt } = settled
+    this.#ended = settled.ended
     if (attempt !== null) {
       this.#attempt = attempt
       return this.#answer = attemptAnswer(attempt, correlationId, { duplicate: false, recorded: settled.recorded })
@@ -132,7 +138,7 @@ export class CallRecord {
     for (const closer of this.#closers) closer()
     const caller = this.#caller
     const action = this.#action
-    if (this.#refusal !== null && caller !== null && action !== null && action.limits.refusalsPerRun !== null && REFUSALS_COUNTED.has(this.#refusal.step)) {
+    if (caller !== null && action !== null && action.limits.refusalsPerRun !== null && isOfTheAgent(this.#refusal)) {
       this.#services.background(this.#services.runs.refused(caller.tag, caller.runKey, action.id).catch(() => undefined))
     }
     this.#services.telemetry.call(this.#event())
@@ -166,6 +172,7 @@ export class CallRecord {
       versionMark: target === null || target.version === null ? null : identity.mark('version', target.version),
       attemptId: this.#attempt?.id ?? null,
       attemptState: this.#attempt?.state ?? null,
+      ended: this.#ended,
       duplicate: envelope?.duplicate ?? false,
       sent: envelope?.sent ?? false,
       truncated: envelope?.truncated ?? false,

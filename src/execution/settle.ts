@@ -15,6 +15,8 @@ const KEEP_TRYING_MS = 10 * 60_000
 export interface Written {
   readonly record: AttemptRecord
   readonly recorded: boolean
+  /** The record is as this event made it: whoever ends an attempt tells of its end, and nobody else does. */
+  readonly own: boolean
 }
 
 /**
@@ -22,12 +24,34 @@ export interface Written {
  */
 export async function writeDown (held: AttemptRecord, event: AttemptEvent, services: Services): Promise<Written> {
   try {
-    return { record: heard(held, event, await timedState(services, event.type, () => services.store.advance(held, event)), services), recorded: true }
+    const advanced = await timedState(services, event.type, () => report(held, event, services))
+    // A record that is gone has no other witness, so its end is told here; one that was begun anew has whoever began it.
+    if (advanced.kind === 'missing') return { record: asTold(held, event), recorded: false, own: true }
+    if (advanced.record.token !== held.token) return { record: asTold(held, event), recorded: false, own: false }
+    return { record: heard(advanced, services), recorded: true, own: isOwn(advanced, event) }
   } catch {
     services.background(keepTrying(held, event, services))
-    const reduced = advance(held, event)
-    return { record: reduced.kind === 'changed' ? reduced.record : held, recorded: false }
+    return { record: asTold(held, event), recorded: false, own: false }
   }
+}
+
+/** What the store cannot be told, or has lost: true all the same. */
+function asTold (held: AttemptRecord, event: AttemptEvent): AttemptRecord {
+  const reduced = advance(held, event)
+  return reduced.kind === 'changed' ? reduced.record : held
+}
+
+/**
+ * A store that lost the end of what it was told may have forgotten the durable mark. Left so, the sweeper would close as never sent what was sent, and
+ * its key would be free for a second send. The owner of the token knows better: the mark is made again, and then its event applies.
+ */
+async function report (held: AttemptRecord, event: AttemptEvent, services: Services): Promise<Advanced> {
+  const advanced = await services.store.advance(held, event)
+  if (advanced.kind === 'missing' || advanced.record.token !== held.token) services.telemetry.integrity({ attemptId: held.id, what: 'foreign_record' })
+  if (advanced.kind !== 'refused' || !advanced.alarm || advanced.record.state !== 'prepared') return advanced
+  services.telemetry.integrity({ attemptId: held.id, what: 'contradicting_evidence' })
+  const marked = await services.store.advance(advanced.record, { type: 'dispatch', token: held.token })
+  return marked.kind === 'missing' ? marked : services.store.advance(marked.record, event)
 }
 
 /** How a call ended, ready to be answered. `attempt` is null for an observation. */
@@ -35,6 +59,8 @@ export interface Settled {
   readonly projected: Projected
   readonly attempt: AttemptRecord | null
   readonly recorded: boolean
+  /** This call wrote the end of its attempt down. */
+  readonly ended: boolean
 }
 
 /** @throws Refusal UPSTREAM_UNREACHABLE where it is proved that no byte left */
@@ -45,11 +71,11 @@ export async function settle (projected: Projected, services: Services): Promise
     const written = await writeDown(attempt, eventOf(projected, attempt), services)
     if (judged.left) {
       if (written.record.state !== 'settled') services.resolver.nudge()
-      return { projected, attempt: written.record, recorded: written.recorded }
+      return { projected, attempt: written.record, recorded: written.recorded, ended: written.own && written.record.state === 'settled' }
     }
   }
   if (!judged.left) throw Refusal.of(verdict.code as ErrorCode, { retryable: verdict.retryable, retryAfterSeconds: 1 }, 'dispatch')
-  return { projected, attempt: null, recorded: true }
+  return { projected, attempt: null, recorded: true, ended: false }
 }
 
 function eventOf (projected: Projected, attempt: AttemptRecord): AttemptEvent {
@@ -78,9 +104,10 @@ function eventOf (projected: Projected, attempt: AttemptRecord): AttemptEvent {
 }
 
 export function evidenceOf (projected: Projected): Evidence {
-  const { reply } = projected.judged.sent
+  const { found, sent: { reply } } = projected.judged
+  if (found !== null) return found.evidence
   const upstreamStatus = 'status' in reply ? reply.status : null
-  return { source: projected.judged.byLookup ? 'lookup' : upstreamStatus === null ? 'none' : 'response', upstreamStatus, by: null }
+  return { source: upstreamStatus === null ? 'none' : 'response', upstreamStatus, by: null }
 }
 
 /** It is proved that no byte left: the attempt ends, and its key is free again. */
@@ -91,9 +118,13 @@ export async function closeUnsent (attempt: AttemptRecord | null, settlement: Se
 async function keepTrying (held: AttemptRecord, event: AttemptEvent, services: Services): Promise<void> {
   const endsAtMs = performance.now() + KEEP_TRYING_MS
   for (let pauseMs = 200; performance.now() < endsAtMs; pauseMs = Math.min(pauseMs * 2, PAUSE_MS_MAX)) {
-    await sleep(pauseMs)
+    // This wait alone keeps no process alive: after the drain the deadline that stands in the store is left to the next one.
+    await sleep(pauseMs, undefined, { ref: false })
     try {
-      heard(held, event, await services.store.advance(held, event), services)
+      const advanced = await report(held, event, services)
+      if (advanced.kind === 'missing') return
+      const record = heard(advanced, services)
+      if (isOwn(advanced, event) && record.settlement?.sent === true) tellLateEnd(record, services)
       return
     } catch {
       // The next turn asks again: every event is idempotent by its token.
@@ -101,11 +132,24 @@ async function keepTrying (held: AttemptRecord, event: AttemptEvent, services: S
   }
 }
 
-function heard (held: AttemptRecord, event: AttemptEvent, advanced: Advanced, services: Services): AttemptRecord {
-  if (advanced.kind === 'missing') {
-    services.telemetry.integrity({ attemptId: held.id, what: 'foreign_record' })
-    return held
+/** Where the reply to an earlier asking was lost, what stands there now may be our own doing. */
+function isOwn (advanced: Advanced, event: AttemptEvent): boolean {
+  if (advanced.kind === 'changed') return true
+  return advanced.kind === 'already' && event.type === 'settle' && advanced.record.settlement?.evidence.source === event.settlement.evidence.source
+}
+
+/** The call was answered before its end could be written down. */
+function tellLateEnd (record: AttemptRecord, services: Services): void {
+  const { outcome, code, sent } = record.settlement!
+  services.telemetry.attempt({
+    attemptId: record.id, actionId: record.action, definition: record.definition, correlationId: record.correlationId, by: 'late_answer',
+    state: record.state, outcome, code, sent, personMark: null,
+  })
+}
+
+function heard (advanced: Exclude<Advanced, { kind: 'missing' }>, services: Services): AttemptRecord {
+  if (advanced.kind === 'refused' && advanced.alarm) {
+    services.telemetry.integrity({ attemptId: advanced.record.id, what: 'contradicting_evidence' })
   }
-  if (advanced.kind === 'refused' && advanced.alarm) services.telemetry.integrity({ attemptId: held.id, what: 'contradicting_evidence' })
   return advanced.record
 }

@@ -127,7 +127,7 @@ class ChainedAudit implements Audit {
     this.#add({
       event: nameOfAttempt(event),
       action: { definition: event.definition, effect: undefined, id: event.actionId },
-      actor: actorOf({ kind: event.by === 'person' ? 'person' : 'system', iss: null, subMark: event.personMark, runMark: null, tenant: null }),
+      actor: actorOf({ kind: event.by === 'person' || event.by === 'agent' ? event.by : 'system', iss: null, subMark: event.personMark, runMark: null, tenant: null }),
       attempt: { duplicate: undefined, id: event.attemptId, state: event.state },
       by: event.by,
       code: textOrNone(event.code),
@@ -203,7 +203,8 @@ function nameOfCall (event: CallEvent): AuditEventName {
   if (event.attemptId === null) return event.outcome === 'rejected' && !event.sent && event.step !== 'record' ? 'action.refused' : 'action.called'
   // A repeat that hears of an attempt is no event of that attempt.
   if (event.duplicate) return 'action.called'
-  if (event.attemptState === 'settled') return 'execution.result'
+  // What could not be written down yet, or was ended by a look-up that was faster, is told as an end by whoever writes or wrote it.
+  if (event.attemptState === 'settled') return event.ended ? 'execution.result' : 'action.called'
   // Refused after it was begun: the proof that nothing was sent; whoever closes the attempt may follow.
   if (event.outcome === 'rejected') return 'action.refused'
   return event.outcome === 'unknown' ? 'execution.unknown' : 'execution.pending'

@@ -39,6 +39,8 @@ export interface CallEvent {
   readonly versionMark: string | null
   readonly attemptId: string | null
   readonly attemptState: AttemptState | null
+  /** This call wrote the end of its attempt down. An end is told by whoever wrote it, so that it is told once. */
+  readonly ended: boolean
   readonly duplicate: boolean
   readonly sent: boolean
   readonly truncated: boolean
@@ -67,13 +69,13 @@ export interface IntentEvent {
   readonly requestMark: string
 }
 
-/** An attempt changed outside a call: by a look-up, by the sweeper, by a person, by a late answer. */
+/** An attempt changed outside a call: by a look-up, by the sweeper, at the wish of its agent, by a person, by a late answer. */
 export interface AttemptEventTold {
   readonly attemptId: string
   readonly actionId: string
   readonly definition: string
   readonly correlationId: string
-  readonly by: 'lookup' | 'sweeper' | 'person' | 'late_answer'
+  readonly by: 'lookup' | 'sweeper' | 'agent' | 'person' | 'late_answer'
   readonly state: AttemptState
   readonly outcome: Outcome | null
   readonly code: string | null

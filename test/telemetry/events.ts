@@ -13,7 +13,7 @@ export function callEvent (parts: Partial<CallEvent> = {}): CallEvent {
     effect: 'observation', step: 'record',
     outcome: 'completed', code: null, field: null, rule: null, receivedMark: null, argumentsMark: 'h1:arguments', reasonMark: null, targetMark: null,
     versionMark: null, attemptId: null,
-    attemptState: null, duplicate: false, sent: true, truncated: false, withheld: null,
+    attemptState: null, ended: false, duplicate: false, sent: true, truncated: false, withheld: null,
     upstream: { name: 'shop', method: 'GET', status: 200, durationMs: 4.5, requestMark: 'h1:request' }, durationMs: 6.25, internal: null, ...parts,
   }
 }
@@ -27,7 +27,7 @@ export function refusalEvent (parts: Partial<CallEvent> = {}): CallEvent {
 
 /** The end of a write whose intent was told before. */
 export function resultEvent (attemptId: string, parts: Partial<CallEvent> = {}): CallEvent {
-  return callEvent({ attemptId, attemptState: 'settled', effect: 'reversible_change', ...parts })
+  return callEvent({ attemptId, attemptState: 'settled', ended: true, effect: 'reversible_change', ...parts })
 }
 
 export function intentEvent (attemptId: string, parts: Partial<IntentEvent> = {}): IntentEvent {
