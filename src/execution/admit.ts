@@ -4,7 +4,7 @@ import { Refusal } from '../errors.ts'
 import type { Place } from '../store/store.ts'
 import type { Scoped } from './call.ts'
 import type { CallRecord } from './record.ts'
-import type { Duplicate, Recalled } from './recall.ts'
+import { recallNow, repeatOf, type Duplicate, type Recalled } from './recall.ts'
 import type { Services } from './services.ts'
 import { reachState } from './state.ts'
 
@@ -12,22 +12,33 @@ import { reachState } from './state.ts'
 export const UNRESOLVED_MAX = 100
 
 export interface Admitted {
+  readonly kind: 'admitted'
   readonly recalled: Exclude<Recalled, Duplicate>
   readonly scoped: Scoped
 }
 
-export async function admit (recalled: Exclude<Recalled, Duplicate>, record: CallRecord, services: Services): Promise<Admitted> {
+export async function admit (recalled: Exclude<Recalled, Duplicate>, record: CallRecord, services: Services): Promise<Admitted | Duplicate> {
+  try {
+    await takePlace(recalled, record, services)
+  } catch (refusal) {
+    // A repeat needs no place. Where `begin` was to recall, it is found out here before anybody is turned away.
+    const repeat = recalled.kind === 'write' && recalled.state === null ? repeatOf(await recallNow(recalled.name, services)) : null
+    if (repeat === null) throw refusal
+    return repeat
+  }
+  return { kind: 'admitted', recalled, scoped: recalled.scoped }
+}
+
+async function takePlace (recalled: Exclude<Recalled, Duplicate>, record: CallRecord, services: Services): Promise<void> {
   const { scoped } = recalled
   const { action, call } = scoped.valid.capable
-  const { caller } = call
   if (!services.telemetry.hasRoom()) throw Refusal.of('RATE_LIMITED', { retryAfterSeconds: 1, internal: 'the audit buffer is full' })
   if (recalled.kind === 'write') {
     requireBudget(recalled)
   } else if (action.limits.callsPerRun !== null || action.limits.concurrencyPerTenant !== null) {
     await enterObservation(scoped, record, services)
   }
-  record.onClose(await services.upstream.enter(action.upstream, caller.tenant))
-  return { recalled, scoped }
+  record.onClose(await services.upstream.enter(action.upstream, call.caller.tenant))
 }
 
 function requireBudget (recalled: Extract<Recalled, { kind: 'write' }>): void {
@@ -42,7 +53,7 @@ async function enterObservation (scoped: Scoped, record: CallRecord, services: S
   const { action, call } = scoped.valid.capable
   const { tag, tenant, runKey } = call.caller
   const place: Place = { tag, tenant, runKey, action: action.id, callId: randomUUID() }
-  const deadlineMs = action.limits.timeoutMs * (action.reads.length + 1) + 5_000
+  const deadlineMs = action.limits.timeoutMs + action.upstream.timeouts.totalMs * action.reads.length + 5_000
   const entered = await reachState(services, 'enter', () => services.store.enter(place, action.limits, deadlineMs))
   if (entered === 'run_stopped') throw Refusal.of('RUN_STOPPED')
   if (entered === 'budget_exhausted') throw Refusal.of('BUDGET_EXHAUSTED')

@@ -4,8 +4,9 @@ import { Refusal } from '../errors.ts'
 import type { Call, Caller, Capable } from './call.ts'
 import type { CallRecord } from './record.ts'
 import type { Services } from './services.ts'
+import { reachState } from './state.ts'
 
-export function requireCapability (call: Call, record: CallRecord, services: Services): Capable {
+export async function requireCapability (call: Call, record: CallRecord, services: Services): Promise<Capable> {
   const { caller } = call
   const catalog = services.catalog()
   const action = mayCall(catalog, caller, call.arrival.actionId)
@@ -16,9 +17,14 @@ export function requireCapability (call: Call, record: CallRecord, services: Ser
     throw Refusal.of('VERSION_RETIRED', use === null ? {} : { hint: `Use ${use} instead.` })
   }
   if (action.write && caller.run === null) throw Refusal.of('RUN_REQUIRED')
-  if (services.runs.isStopped(caller.runKey)) throw Refusal.of('RUN_STOPPED')
+  const { runs } = services
+  if (!runs.isFresh()) await reachState(services, 'stoppedRuns', () => runs.refresh())
+  if (runs.isStopped(caller.runKey)) throw Refusal.of('RUN_STOPPED')
   const { refusalsPerRun } = action.limits
-  if (refusalsPerRun !== null && services.runs.refusals(caller.runKey, action.id) >= refusalsPerRun) throw Refusal.of('TOO_MANY_REFUSALS')
+  if (refusalsPerRun !== null) {
+    const refusals = await reachState(services, 'refusals', () => runs.refusals(caller.tag, caller.runKey, action.id))
+    if (refusals >= refusalsPerRun) throw Refusal.of('TOO_MANY_REFUSALS')
+  }
   // No person can be asked anywhere yet, so nothing may be read or sent for an action that needs one.
   if (action.consent !== 'none') throw Refusal.of('CONSENT_UNAVAILABLE')
   return { call, action, catalog }

@@ -29,9 +29,15 @@ export async function recall (scoped: Scoped, services: Services): Promise<Recal
   if (!action.write) return { kind: 'observation', scoped }
   const name = nameOf(scoped, services)
   if (action.reads.length === 0 && action.checks.length === 0) return { kind: 'write', scoped, name, state: null }
+  const state = await recallNow(name, services)
+  return repeatOf(state) ?? { kind: 'write', scoped, name, state }
+}
+
+/** @throws Refusal RUN_STOPPED or STATE_UNAVAILABLE */
+export async function recallNow (name: RecordName, services: Services): Promise<RecalledState> {
   const state = await reachState(services, 'recall', () => services.store.recall(name))
   if (state.runStopped) throw Refusal.of('RUN_STOPPED')
-  return repeatOf(state) ?? { kind: 'write', scoped, name, state }
+  return state
 }
 
 /** @throws Refusal where the key is taken by another call or by one that is not dispatched yet */

@@ -3,25 +3,52 @@
 import type { Store } from '../store/store.ts'
 
 const RUNS_REMEMBERED = 20_000
+/** An older view may miss a run that was stopped elsewhere: on it nothing is sent. */
+const VIEW_AGE_MS_MAX = 1_000
 
 export interface Runs {
+  /** The view of the stopped runs is young enough to rest a call on; where it is not, `refresh` comes first. */
+  isFresh (): boolean
   isStopped (runKey: string): boolean
-  refusals (runKey: string, action: string): number
+  /** How often calls of this action were refused in this run, as far as is known here. @throws StateUnavailable where nothing is known of it yet */
+  refusals (tag: string, runKey: string, action: string): Promise<number>
   /** Counts in the background; the answer does not wait for it. */
   refused (tag: string, runKey: string, action: string): Promise<void>
   /** @throws StateUnavailable */
   stop (tag: string, runKey: string): Promise<void>
-  /** Reads the stopped runs again. @throws StateUnavailable */
+  /** Reads the stopped runs again; whoever asks meanwhile waits for the same reading. @throws StateUnavailable */
   refresh (): Promise<void>
 }
 
-export function createRuns (store: Store): Runs {
+/** @param nowMs monotonic */
+export function createRuns (store: Store, nowMs: () => number = () => performance.now()): Runs {
   let stopped: ReadonlySet<string> = new Set()
+  let readAtMs = -Infinity
+  let reading: Promise<void> | null = null
+  /** Stopped through this replica, and when: a reading that began before that does not list them yet. */
+  const stoppedHere = new Map<string, number>()
   const refusals = new Map<string, number>()
 
+  async function read (): Promise<void> {
+    const beganAtMs = nowMs()
+    const listed = await store.stoppedRuns()
+    for (const [runKey, atMs] of stoppedHere) if (atMs < beganAtMs) stoppedHere.delete(runKey)
+    stopped = new Set([...listed, ...stoppedHere.keys()])
+    readAtMs = beganAtMs
+  }
+
   return {
+    isFresh: () => nowMs() - readAtMs <= VIEW_AGE_MS_MAX,
     isStopped: runKey => stopped.has(runKey),
-    refusals: (runKey, action) => refusals.get(`${runKey} ${action}`) ?? 0,
+    async refusals (tag, runKey, action) {
+      const name = `${runKey} ${action}`
+      const known = refusals.get(name)
+      if (known !== undefined) return known
+      const total = await store.refusals(tag, runKey, action)
+      // Refusals of this replica may have been counted meanwhile.
+      remember(refusals, name, Math.max(total, refusals.get(name) ?? 0))
+      return refusals.get(name)!
+    },
     async refused (tag, runKey, action) {
       const name = `${runKey} ${action}`
       // Counted here first: a guessing loop must not outrun the store.
@@ -31,10 +58,12 @@ export function createRuns (store: Store): Runs {
     },
     async stop (tag, runKey) {
       await store.stopRun(tag, runKey)
+      stoppedHere.set(runKey, nowMs())
       stopped = new Set([...stopped, runKey])
     },
-    async refresh () {
-      stopped = new Set(await store.stoppedRuns())
+    refresh () {
+      reading ??= read().finally(() => { reading = null })
+      return reading
     },
   }
 }

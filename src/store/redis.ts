@@ -7,7 +7,7 @@ import {
 import { tagOfAttempt } from '../attempts/identity.ts'
 import { begunAt, nameOf, pack, placeMs, requirePrepared } from './codec.ts'
 import { connectRedis, type RedisConnection } from './redis-connection.ts'
-import { KEY_ID, keysOf, PING, STOPPED_RUNS, TAGS } from './redis-keys.ts'
+import { definitionKey, KEY_ID, keysOf, PING, STOPPED_RUNS, TAGS } from './redis-keys.ts'
 import { attemptOf, list, number, recalledOf, stampsOf, text } from './redis-reply.ts'
 import { SCRIPTS } from './redis-scripts.ts'
 import { parseRedisUrl } from './redis-url.ts'
@@ -51,8 +51,11 @@ export async function openRedis (url: string, options: RedisStoreOptions = {}): 
     stopRun: (tag, runKey) => stopRun(context, tag, runKey),
     stoppedRuns: async () => list(await redis.run(SCRIPTS.stoppedRuns, [STOPPED_RUNS], [STOPPED_LISTED_MS])).map(text),
     countRefusal: (tag, runKey, action) => countRefusal(context, tag, runKey, action),
+    refusals: async (tag, runKey, action) => number(await redis.command('HGET', keysOf(tag).run(runKey), `refusals:${action}`) ?? '0'),
     enter: (place, limits, deadlineMs) => enter(context, place, limits, deadlineMs),
     leave: async place => { await redis.command('ZREM', keysOf(place.tag).places(place.action, place.tenant), place.callId) },
+    keepDefinition: async (digest, kept) => { await redis.command('SET', definitionKey(digest), kept, 'NX') },
+    definition: async digest => textOrNull(await redis.command('GET', definitionKey(digest))),
     bindKey: async keyId => text(await redis.run(SCRIPTS.bindKey, [KEY_ID], [keyId])) === keyId,
     // A write: a replica, or a server without memory or disk, answers reads as if nothing were wrong.
     ping: async () => { await redis.command('SET', PING, '1', 'PX', PING_KEPT_MS) },
@@ -164,6 +167,8 @@ async function claimDue (context: Context, limit: number, leaseMs: number, turn:
   }))
   return claimed.flat()
 }
+
+const textOrNull = (reply: unknown): string | null => reply === null ? null : text(reply)
 
 /** Deals at most `limit` cards to hands that can take so many each, one card a hand and round. */
 export function deal (limit: number, rooms: readonly number[]): readonly number[] {

@@ -51,8 +51,11 @@ export function openSqlite (path: string, options: SqliteOptions = {}): Store {
     stopRun: (tag, runKey) => batch.write(() => stopRun(context, tag, runKey)),
     stoppedRuns: () => batch.read(() => sql.stoppedRuns(nowMs() - STOPPED_LISTED_MS)),
     countRefusal: (tag, runKey, action) => batch.write(() => count(context, tag, runKey, `refusals:${action}`)),
+    refusals: (tag, runKey, action) => batch.read(() => Number(sql.runFacts(tag, runKey, nowMs()).get(`refusals:${action}`) ?? 0)),
     enter: (place, limits, deadlineMs) => batch.write(() => enter(context, place, limits, deadlineMs)),
     leave: place => batch.write(() => { sql.leave(place.tenant, place.action, place.callId) }),
+    keepDefinition: (digest, text) => batch.write(() => { sql.keepDefinition(digest, text) }),
+    definition: digest => batch.read(() => sql.definition(digest)),
     bindKey: keyId => batch.write(() => sql.bindKey(keyId) === keyId),
     ping: () => batch.write(() => { sql.ping(nowMs()) }),
     async close () {

@@ -126,6 +126,8 @@ export interface Store {
 
   /** Counts one refusal and returns how many there are by now of this action in this run. Where a reply was lost it may have counted twice. */
   countRefusal (tag: string, runKey: string, action: string): Promise<number>
+  /** How many were counted. */
+  refusals (tag: string, runKey: string, action: string): Promise<number>
 
   /**
    * Spends one call of an observation against the declared limits; `leave` gives the place back. Places end by themselves after `deadlineMs`.
@@ -133,6 +135,10 @@ export interface Store {
    */
   enter (place: Place, limits: PlaceLimits, deadlineMs: number): Promise<Entered>
   leave (place: Place): Promise<void>
+
+  /** Keeps what an action was compiled from, for look-ups of its attempts after it is gone from the sheets; kept once, and for good. */
+  keepDefinition (digest: string, text: string): Promise<void>
+  definition (digest: string): Promise<string | null>
 
   /** Binds the state to the key that made its names: false where it was made under another. */
   bindKey (keyId: string): Promise<boolean>

@@ -66,6 +66,8 @@ function lists (name: string, open: OpenStore): void {
     assert.deepEqual([...counts].sort((one, two) => one - two), Array.from({ length: 20 }, (_, index) => index + 1))
     assert.equal(await store.countRefusal(tag, runKey, 'other.v1'), 1)
     assert.equal(await store.countRefusal(tag, place({ run: 'r2' }).runKey, 'change.v1'), 1)
+    const counted = ['change.v1', 'other.v1', 'never.v1'].map(action => store.refusals(tag, runKey, action))
+    assert.deepEqual(await Promise.all(counted), [20, 1, 0])
     assert.equal((await store.recall(nameFor(draft()))).calls, 0, 'a refusal spends no call')
   })
 }
@@ -133,6 +135,17 @@ function house (name: string, open: OpenStore): void {
     assert.equal(await store.bindKey('b'), false)
   })
 
+  test(`${name}: a definition is kept once, and found by its digest alone`, async t => {
+    const store = await open(t)
+    const digest = 'd'.repeat(64)
+    const text = 'x'.repeat(200_000)
+    assert.equal(await store.definition(digest), null)
+    await store.keepDefinition(digest, text)
+    await store.keepDefinition(digest, 'another')
+    assert.equal(await store.definition(digest), text)
+    assert.equal(await store.definition('e'.repeat(64)), null)
+  })
+
   test(`${name}: it answers a ping, and once closed it answers nothing`, async t => {
     const store = await open(t)
     await store.ping()
@@ -143,7 +156,9 @@ function house (name: string, open: OpenStore): void {
       s => s.ping(), s => s.find(record.id), s => s.recall(nameFor(record)), s => s.begin(draft(), null, FREE),
       s => s.advance(record, { type: 'dispatch', token: record.token }), s => s.claimDue(1, 100), s => s.ofRun(record.tag, record.runKey, 1),
       s => s.unresolved(1), s => s.stopRun(record.tag, record.runKey), s => s.stoppedRuns(), s => s.countRefusal(record.tag, record.runKey, 'a.v1'),
+      s => s.refusals(record.tag, record.runKey, 'a.v1'),
       s => s.enter(place(), NO_LIMITS, 100), s => s.leave(place()), s => s.bindKey('a'),
+      s => s.keepDefinition('d', 'text'), s => s.definition('d'),
     ]
     for (const ask of asks) await assert.rejects(ask(store), StateUnavailable, ask.toString())
   })

@@ -19,6 +19,7 @@ export function openMemory (): ModelStore {
   const runs = new Map<string, Run>()
   const places = new Map<string, Set<string>>()
   const stopped = new Set<string>()
+  const definitions = new Map<string, string>()
   let bound: string | null = null
   let nowMs = 1_000_000
   const runOf = (key: string): Run => made(runs, key, () => ({ stopped: false, calls: new Map(), refusals: new Map(), last: new Map() }))
@@ -91,6 +92,7 @@ export function openMemory (): ModelStore {
     },
     stoppedRuns: async () => [...stopped],
     countRefusal: async (_tag, runKey, action) => add(runOf(runKey).refusals, action),
+    refusals: async (_tag, runKey, action) => runOf(runKey).refusals.get(action) ?? 0,
     async enter (place, limits) {
       const run = runOf(place.runKey)
       const taken = placesOf(place.tenant, place.action)
@@ -103,6 +105,8 @@ export function openMemory (): ModelStore {
       return 'entered'
     },
     async leave (place) { placesOf(place.tenant, place.action).delete(place.callId) },
+    async keepDefinition (digest, text) { made(definitions, digest, () => text) },
+    definition: async digest => definitions.get(digest) ?? null,
     async bindKey (keyId) {
       bound ??= keyId
       return bound === keyId
