@@ -112,7 +112,7 @@ export type Finding =
     readonly retryable: boolean
   }
   | { readonly kind: 'inconclusive', readonly retryAfterMs: number | null }
-  /** No look-up is declared, or its definition is not known here any more. */
+  /** No look-up is declared. */
   | { readonly kind: 'impossible' }
 
 export type AttemptEvent =
@@ -194,7 +194,7 @@ export function advance (record: AttemptRecord, event: AttemptEvent): Advance {
     case 'deadline': return deadline(record, event.nowMs)
     case 'lookup': return lookup(record, event.nowMs, event.finding)
     case 'cancel':
-      if (record.state === 'prepared') return settle(record, unsent('CANCELLED', 'The call was cancelled before anything was sent.', true))
+      if (record.state === 'prepared') return settle(record, unsent('CANCELLED', 'The call was cancelled before anything was sent.', false))
       if (record.state === 'settled' || record.cancelRequested) return ALREADY
       return { kind: 'changed', record: { ...record, cancelRequested: true, revision: record.revision + 1 }, stamp: null, dueAfterMs: 'keep' }
     case 'escalate':

@@ -15,7 +15,8 @@ const REMEMBERED_MAX = 100_000
 
 export interface ResolverPorts extends LookUpPorts {
   readonly store: Store
-  definition (digest: string): Action | null
+  /** @throws StateUnavailable */
+  definition (digest: string): Promise<Action | null>
   /** A turn that could not be made; it is made again. */
   fault (error: unknown): void
 }
@@ -98,9 +99,10 @@ class PollingResolver implements Resolver {
   async #handle ({ record, nowMs }: Due): Promise<void> {
     if (record.state === 'prepared' || record.state === 'dispatched') return this.#apply(record, { type: 'deadline', nowMs }, 'sweeper')
     if (record.state === 'unknown') this.#quiet.saw(record.id)
-    const action = this.#ports.definition(record.definition)
+    const action = await this.#ports.definition(record.definition)
     const startedAtMs = performance.now()
-    const finding: Finding = action === null ? { kind: 'impossible' } : await this.lookUp(action, record)
+    // Another replica, or an older set of sheets put back, may know it yet.
+    const finding: Finding = action === null ? { kind: 'inconclusive', retryAfterMs: null } : await this.lookUp(action, record)
     this.#ports.telemetry.lookup({ actionId: record.action, finding: finding.kind, durationMs: performance.now() - startedAtMs })
     return this.#apply(record, { type: 'lookup', nowMs, finding }, 'lookup')
   }

@@ -60,8 +60,8 @@ export async function cancelAttempt (ask: Ask & { readonly id: string }, service
 
 export async function escalateAttempt (ask: Ask & { readonly id: string }, services: Services): Promise<Answer> {
   return answering(ask, async () => {
-    const { after } = await advanceOwn(ask, { type: 'escalate' }, services)
-    if (after.state === 'escalated') tellEscalated(after, services)
+    const { after, changed } = await advanceOwn(ask, { type: 'escalate' }, services)
+    if (changed) tellEscalated(after, services)
     return attemptAnswer(after, ask.correlationId, { duplicate: false })
   })
 }
@@ -76,17 +76,24 @@ export async function stopRun (ask: Ask, services: Services): Promise<Listing> {
   })
 }
 
-async function advanceOwn (ask: Ask & { readonly id: string }, event: AttemptEvent, services: Services): Promise<{ before: AttemptRecord, after: AttemptRecord }> {
+interface Advance {
+  readonly before: AttemptRecord
+  readonly after: AttemptRecord
+  /** false: it was so before, or the event does not apply. */
+  readonly changed: boolean
+}
+
+async function advanceOwn (ask: Ask & { readonly id: string }, event: AttemptEvent, services: Services): Promise<Advance> {
   const caller = await authenticate(ask, services)
   const before = await own(caller, ask.id, services)
   const advanced = await reachState(services, event.type, () => services.store.advance(before, event))
   if (advanced.kind === 'missing') throw Refusal.of('NOT_FOUND')
-  return { before, after: advanced.record }
+  return { before, after: advanced.record, changed: advanced.kind === 'changed' }
 }
 
 function tellEscalated (record: AttemptRecord, services: Services): void {
   services.telemetry.attempt({
-    attemptId: record.id, actionId: record.action, definition: record.definition, correlationId: record.correlationId, by: 'person', state: record.state,
+    attemptId: record.id, actionId: record.action, definition: record.definition, correlationId: record.correlationId, by: 'agent', state: record.state,
     outcome: 'unknown', code: null, sent: null, personMark: null,
   })
 }
