@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { Identity } from './attempts/identity.ts'
 import { takeCensus } from './attempts/census.ts'
+import { createDefinitions } from './attempts/definitions.ts'
 import { createResolver } from './attempts/resolver.ts'
 import { CatalogFaults, type Action, type Catalog } from './catalog/catalog.ts'
 import { createCatalogInForce, type CatalogInForce } from './catalog/in-force.ts'
@@ -38,6 +39,7 @@ const DRAIN_MS = 30_000
 const REFUSE_GRACE_MS = 5_000
 const RUNS_POLL_MS = 250
 const CENSUS_POLL_MS = 5_000
+const DEFINITIONS_POLL_MS = 1_000
 
 export async function startBroker (config: Config, options: BrokerOptions = {}): Promise<Broker> {
   const opened = new Opened()
@@ -100,8 +102,9 @@ async function openCore (config: Config, options: BrokerOptions, opened: Opened)
   const runs = createRuns(store)
   const definition = (digest: string): Action | null => catalog.definition(digest)
   const now = (): Date => new Date()
+  const definitions = createDefinitions(store, catalog)
   const resolver = opened.add(createResolver({
-    store, upstream, credentials, telemetry, definition, now, fault: error => logger.fault('a turn of the look-ups could not be made; it is made again', error),
+    store, upstream, credentials, telemetry, definition: definitions.of, now, fault: error => logger.fault('a turn of the look-ups could not be made; it is made again', error),
   }), one => one.stop())
   const drain = new AbortController()
   const services: Services = {
@@ -111,6 +114,7 @@ async function openCore (config: Config, options: BrokerOptions, opened: Opened)
     draining: () => drain.signal.aborted,
   }
   opened.add(poll(RUNS_POLL_MS, () => runs.refresh()), stop => stop())
+  opened.add(poll(DEFINITIONS_POLL_MS, () => definitions.keep(catalog.current())), stop => stop())
   opened.add(poll(CENSUS_POLL_MS, async () => metrics.attempts(await takeCensus(store, now()))), stop => stop())
   resolver.start()
   return {

@@ -6,6 +6,8 @@ export interface CatalogInForce {
   current (): Catalog
   /** By the digest that an attempt's record carries. */
   definition (digest: string): Action | null
+  /** One that is not of the sheets any more. */
+  remember (action: Action): void
   /** Atomic: one assignment. */
   swap (next: Catalog): void
 }
@@ -21,6 +23,7 @@ export function createCatalogInForce (first: Catalog): CatalogInForce {
   return {
     current: () => catalog,
     definition: digest => definitions.get(digest) ?? null,
+    remember (action) { definitions.set(action.digest, action) },
     swap (next) {
       remember(next)
       catalog = next

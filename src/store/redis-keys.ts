@@ -4,6 +4,7 @@ import { HASH_TAGS } from '../attempts/identity.ts'
 export const KEY_ID = 'aval:key'
 export const STOPPED_RUNS = 'aval:stopped'
 export const PING = 'aval:ping'
+export const definitionKey = (digest: string): string => `aval:definition:${digest}`
 
 export const TAGS: readonly string[] = Array.from({ length: HASH_TAGS }, (_, index) => index.toString(16).padStart(2, '0'))
 
