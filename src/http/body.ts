@@ -19,6 +19,9 @@ export function readBody (stream: Readable, headers: IncomingHttpHeaders, limits
   const tooLarge = (): Refusal => Refusal.of('TOO_LARGE', { hint: `At most ${limits.bytesMax} bytes.` })
   if (Number(headers['content-length'] ?? 0) > limits.bytesMax) return Promise.reject(tooLarge())
 
+  const arrived = takeArrived(stream)
+  if (arrived !== null) return arrived.length > limits.bytesMax ? Promise.reject(tooLarge()) : Promise.resolve(arrived)
+
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
@@ -43,4 +46,9 @@ export function readBody (stream: Readable, headers: IncomingHttpHeaders, limits
     }
     stream.on('data', onData).on('end', onEnd).on('error', onLost).on('close', onLost)
   })
+}
+
+/** The whole body where it is here already, as a small one is; null where it must be waited for. */
+function takeArrived (stream: Readable & { readonly complete?: boolean }): Buffer | null {
+  return stream.complete === true && !stream.destroyed && !stream.readableEnded ? stream.read() as Buffer | null : null
 }

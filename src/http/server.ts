@@ -25,7 +25,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The query, strictly read. */
     asked: ReadonlyMap<string, string>
-    /** Of the access token that came with it, verified or not; null without one. */
+    /** Of the access token that came with it, verified or not; null without one, and where the route asks for none. */
     rateKey: string | null
   }
 }
@@ -121,7 +121,7 @@ type Refuse = (error: unknown, request: FastifyRequest, reply: FastifyReply) => 
 function addChecks (app: FastifyInstance, options: ListenerOptions, closing: AbortSignal): void {
   const gate = options.rates === null ? null : openRateGate(options.rates)
   const hosts = new Set(options.hosts.map(host => host.toLowerCase()))
-  app.addHook('onRequest', async (request, reply) => {
+  const check = (request: FastifyRequest, reply: FastifyReply): void => {
     setCommonHeaders(reply, options.tls !== null)
     requireSingleHeaders(request.raw.rawHeaders)
     requireServedHost(request.raw.headers.host, request.raw.url ?? '', hosts)
@@ -129,18 +129,28 @@ function addChecks (app: FastifyInstance, options: ListenerOptions, closing: Abo
       reply.header('connection', 'close')
       throw Refusal.of('SHUTTING_DOWN', { retryAfterSeconds: 1 })
     }
-    if (gate !== null) request.rateKey = await gate.admit(request.ip, request.headers.authorization)
+    const rateKey = gate === null ? null : gate.admit(request.ip, request.headers.authorization)
     if (request.is404) return
     const { config } = request.routeOptions
+    if (config.auth === 'token') request.rateKey = rateKey
     request.asked = readQuery(request.raw.url ?? '', config.parameters!)
     if (config.takesBody !== true && hasBody(request.raw)) {
       throw Refusal.of('MALFORMED_REQUEST', { rule: 'body', hint: 'This request takes no body.' })
     }
+  }
+  // Nothing of it waits, so no promise is made of it.
+  app.addHook('onRequest', (request, reply, done) => {
+    try {
+      check(request, reply)
+    } catch (refusal) {
+      done(refusal as Error)
+      return
+    }
+    done()
   })
   if (gate === null) return
-  app.addHook('onResponse', (request, reply, done) => {
-    const { rateKey } = request
-    if (rateKey !== null && request.routeOptions.config.auth === 'token') gate.learn(rateKey, reply.statusCode, request.headers.authorization)
+  app.addHook('onSend', (request, reply, _payload, done) => {
+    if (request.rateKey !== null) gate.learn(request.rateKey, reply.statusCode, request.headers.authorization)
     done()
   })
 }
