@@ -142,7 +142,8 @@ class PathReader {
         return ref(object.rest())
       }
       if (possible.some(shape => shape.kind !== 'object' && shape.kind !== 'null')) return ref(ANY)
-      throw new ExpressionError('unknown-field', `there is no "${name}" in ${textOf(base.path)}${suggestion(name, object.fields.keys())}`, at)
+      const hint = suggestion(name, object.fields.keys()) || listed(object.fields)
+      throw new ExpressionError('unknown-field', `there is no "${name}" in ${textOf(base.path)}${hint}`, at)
     }
     if (!field.required && path?.[0] === 'args' && !optional && !this.#present.includes(keyOf(node) ?? '')) {
       throw new ExpressionError('optional-argument', `"${name}" may be absent; write has(…) before it, or .?${name}`, at)
@@ -335,6 +336,13 @@ function keyOf (node: Node): string | null {
   }
   return null
 }
+
+/** What there is where nothing is near: of few fields all, of many none. */
+function listed (fields: ReadonlyMap<string, unknown>): string {
+  return fields.size === 0 || fields.size > LISTED_MAX ? '' : `; there is ${[...fields.keys()].join(', ')}`
+}
+
+const LISTED_MAX = 12
 
 const textOf = (path: Path | null): string => path === null ? 'this' : path.map(part => part === EACH ? '*' : part).join('.')
 

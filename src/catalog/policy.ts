@@ -38,6 +38,7 @@ export const POLICY_SCHEMA: JsonSchema = {
       type: 'object',
       propertyNames: { pattern: ROLE_PATTERN },
       additionalProperties: {
+        description: 'A list of actions, or an object with actions and max_effect.',
         oneOf: [
           ACTIONS,
           {

@@ -2,6 +2,7 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { isObject, type ArgumentFault, type Json, type JsonObject } from './catalog.ts'
+import { suggestion } from './near.ts'
 import { compilePattern } from './pattern.ts'
 import { resolvePointer } from './shape.ts'
 import { pointerTo } from './yaml-file.ts'
@@ -38,7 +39,13 @@ export function schemaFaults (schema: JsonObject): ReadonlyArray<{ readonly poin
   if (meta.validateSchema(schema) === true) return []
   const errors = (meta.errors ?? []).filter(error => !['allOf', 'anyOf', '$ref', '$dynamicRef', 'if'].includes(error.keyword))
   const [first] = errors.length > 0 ? errors : meta.errors ?? []
-  return first === undefined ? [] : [{ pointer: first.instancePath, message: first.message ?? first.keyword }]
+  return first === undefined ? [] : [{ pointer: first.instancePath, message: schemaMessage(first) }]
+}
+
+function schemaMessage ({ keyword, params, data, message }: ErrorObject): string {
+  if (keyword !== 'enum') return message ?? keyword
+  const allowed = (params as { readonly allowedValues: readonly unknown[] }).allowedValues.map(String)
+  return `must be one of ${allowed.join(', ')}${typeof data === 'string' ? suggestion(data, allowed) : ''}`
 }
 
 export interface Checker {

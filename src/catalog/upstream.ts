@@ -192,6 +192,11 @@ function readServer (sheet: UpstreamSheet, report: Reporter): { readonly origin:
     report.fault('/server', 'server-insecure', 'http is for loopback only; use https')
     return null
   }
+  // Every call would be refused as one to an address that is not public.
+  if (sheet.networks === undefined && isLoopback(host)) {
+    report.fault('/server', 'server-network', 'the server is on loopback, which is no public network; add networks: [loopback]')
+    return null
+  }
   const basePath = path === '/' ? '' : path.replace(/\/$/, '')
   if (!/^(?:\/[A-Za-z0-9._~!$&'()*+,;=:@-]+)*$/.test(basePath) || basePath.split('/').some(part => part === '.' || part === '..')) {
     return refuse('the base path must be of plain segments')
@@ -215,13 +220,13 @@ function isCidr (text: string): boolean {
 function readHeaders (
   declared: { readonly [name: string]: string }, credentials: ReadonlyArray<CredentialDeclaration | null>, report: Reporter
 ): { readonly [name: string]: string } {
-  const own = credentials.flatMap(credential => credentialHeader(credential) ?? [])
+  const own = credentials.map(credentialParameter)
   const headers: { [name: string]: string } = {}
   for (const [name, value] of Object.entries(declared)) {
     const at = pointerTo('/headers', name)
     const lower = name.toLowerCase()
     if (!isHeaderName(name)) report.faultAtKey(at, 'header-invalid', 'is not the name of a header')
-    else if (isReservedHeader(lower) || own.includes(lower)) report.faultAtKey(at, 'header-reserved', `the header "${name}" is set by the broker`)
+    else if (isReservedHeader(lower) || own.includes(`header:${lower}`)) report.faultAtKey(at, 'header-reserved', `the header "${name}" is set by the broker`)
     else if (Object.hasOwn(headers, lower)) report.faultAtKey(at, 'header-twice', `the header "${lower}" is given twice`)
     if (!isHeaderText(value)) report.fault(at, 'header-invalid', 'the value of a header is visible ASCII')
     headers[lower] = value
@@ -229,11 +234,11 @@ function readHeaders (
   return headers
 }
 
-/** The header that a credential travels in, in lower case. */
-export function credentialHeader (credential: CredentialDeclaration | null): string | null {
+/** What a credential travels in: `header:x-api-key`, `query:key`, the name in lower case. */
+export function credentialParameter (credential: CredentialDeclaration | null): string | null {
   if (credential === null) return null
-  if (credential.scheme.kind === 'http') return 'authorization'
-  return credential.scheme.in === 'header' ? credential.scheme.name.toLowerCase() : null
+  const { scheme } = credential
+  return scheme.kind === 'http' ? 'header:authorization' : `${scheme.in}:${scheme.name.toLowerCase()}`
 }
 
 type Schemes = (name: string, pointer: string) => SecurityScheme | null | undefined
@@ -265,7 +270,8 @@ function readScheme (declared: CredentialSheet, pointer: string, schemes: Scheme
   // null: the document could not be read, which has been told.
   if (found === null) return null
   if (found === undefined) {
-    report.fault(at, 'credential-scheme-unknown', `the document has no security scheme "${declared.scheme}"`)
+    const others = 'name one of its securitySchemes, or bearer, or basic, or {in, name}'
+    report.fault(at, 'credential-scheme-unknown', `the document has no security scheme "${declared.scheme}"; ${others}`)
     return null
   }
   if (found.kind === 'apiKey') return found

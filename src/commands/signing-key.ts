@@ -37,7 +37,8 @@ export async function writeSigningKey (key: SigningKey, path: string): Promise<{
     await writeFile(jwksPath, `${JSON.stringify(key.jwks, null, 2)}\n`, { flag: 'wx', mode: 0o644 })
   } catch (error) {
     const { code, path: taken } = error as NodeJS.ErrnoException
-    throw new SigningKeyFault(code === 'EEXIST' ? `there is already a file ${taken}, and a key is never overwritten` : `the key file cannot be made: ${code}`)
+    if (code === 'EEXIST') throw new SigningKeyFault(`there is already a file ${taken}, and a key is never overwritten`)
+    throw new SigningKeyFault(`the key file cannot be made: ${code}`)
   }
   return { jwksPath }
 }
@@ -49,7 +50,8 @@ export async function readSigningKey (path: string): Promise<SigningKey> {
     jwk = JSON.parse(await readFile(path, 'utf8')) as JWK
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    throw new SigningKeyFault(code === 'ENOENT' ? `there is no key file ${path}; --new-key makes one` : `the key file cannot be read: ${code ?? 'it is no JSON'}`)
+    if (code === 'ENOENT') throw new SigningKeyFault(`there is no key file ${path}; --new-key makes one`)
+    throw new SigningKeyFault(`the key file cannot be read: ${code ?? 'it is no JSON'}`)
   }
   const { kid, alg, d } = jwk ?? {}
   if (typeof kid !== 'string' || kid === '' || typeof alg !== 'string' || typeof d !== 'string') {

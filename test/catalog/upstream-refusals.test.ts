@@ -22,13 +22,20 @@ test('http is for loopback alone', async t => {
     assert.deepEqual(await rulesOf(t, server(url)), ['server-insecure'], url)
   }
   for (const url of ['http://127.0.0.1:8081/v1', 'http://localhost:1234', 'http://[::1]:8080', 'http://127.8.8.8']) {
-    assert.deepEqual(await rulesOf(t, server(url)), [], url)
+    assert.deepEqual(await rulesOf(t, shop => { server(url)(shop); shop.upstream.networks = ['loopback'] }), [], url)
+  }
+})
+
+test('a server on loopback needs networks, which are public where none are named', async t => {
+  for (const url of ['http://127.0.0.1:8081/v1', 'https://localhost:1234', 'https://[::1]:8080']) {
+    assert.deepEqual(await rulesOf(t, server(url)), ['server-network'], url)
+    assert.deepEqual(await rulesOf(t, shop => { server(url)(shop); shop.upstream.networks = ['127.0.0.0/8', '::1/128'] }), [], url)
   }
 })
 
 test('origin and base path are what was written', async t => {
   const parts = async (url: string): Promise<readonly string[]> => {
-    const upstream = (await load(t, server(url))).upstreams.get('shop')!
+    const upstream = (await load(t, shop => { server(url)(shop); shop.upstream.networks = ['public', 'loopback'] })).upstreams.get('shop')!
     return [upstream.origin, upstream.basePath]
   }
   assert.deepEqual(await parts('https://API.shop.example:443/v1/'), ['https://api.shop.example', '/v1'])

@@ -1,4 +1,5 @@
 // Which operations a document has, and where they stand.
+import { nearest } from '../../nearest.ts'
 import { DocumentFault } from './fault.ts'
 import { isObject, own } from './pointer.ts'
 import { childOf, fault, rootOf } from './reference.ts'
@@ -80,7 +81,9 @@ export function takeInventory (source: Source, dialect: Dialect, references: Ref
       const path = /^[A-Z][A-Z0-9-]* (\/.*)$/s.exec(selector)?.[1]
       const reason = path === undefined ? undefined : broken.get(path)
       if (reason !== undefined) throw reason
-      throw fault(path === undefined ? paths : childOf(paths, path), 'operation-unknown', 'The document has no such operation.')
+      const near = nearest(selector, [...byId.keys(), ...byRoute.keys()])
+      const hint = near === null ? '' : ` Did you mean "${near}"?`
+      throw fault(path === undefined ? paths : childOf(paths, path), 'operation-unknown', `The document has no such operation.${hint}`)
     },
   }
 }
