@@ -25,7 +25,7 @@ import { errorsOf, messagesOf } from './sheet-errors.ts'
 import type { PartsSheet, Sheet } from './sheet.ts'
 import { compileTemplate, compileTextTemplate, type Template } from './template.ts'
 import { findUnused } from './unused.ts'
-import { credentialHeader } from './upstream.ts'
+import { credentialParameter } from './upstream.ts'
 import { durationMs, sizeBytes } from './units.ts'
 import { Known } from './variables.ts'
 import { compileFinish, compileView, type Finish } from './view.ts'
@@ -356,11 +356,12 @@ class SheetCompiler {
 
   #provided (use: 'read' | 'write'): Provided {
     const { credentials, headers } = this.#in.upstream
-    const header = credentialHeader(credentials[use])
-    const scheme = credentials[use]?.scheme
+    const own = credentialParameter(credentials[use])
     const parameters = new Set(Object.keys(headers).map(name => `header:${name}`))
-    if (scheme?.kind === 'apiKey') parameters.add(`${scheme.in}:${scheme.name.toLowerCase()}`)
-    return { reserved: header === null ? [] : [header], parameters }
+    if (own !== null) parameters.add(own)
+    // Whichever of the two a request carries: the client lets nothing else travel under either name.
+    const both = [credentialParameter(credentials.read), credentialParameter(credentials.write)]
+    return { reserved: new Set(both.filter(name => name !== null)), parameters }
   }
 }
 

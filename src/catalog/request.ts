@@ -27,8 +27,8 @@ const PLACES = [['path', 'path'], ['query', 'query'], ['headers', 'header'], ['c
 
 /** What the upstream's own file puts on every request. */
 export interface Provided {
-  /** Headers that only the credential may use, in lower case. */
-  readonly reserved: readonly string[]
+  /** Parameters that only a credential may use, `header:x-api-key`, `query:key`, names in lower case. */
+  readonly reserved: ReadonlySet<string>
   /** `header:x-api-key`, `query:key`: parameters that need not be placed, names in lower case. */
   readonly parameters: ReadonlySet<string>
 }
@@ -69,7 +69,7 @@ function evaluate (placements: readonly Placement[], bindings: Bindings): JsonOb
 }
 
 function compilePlace (
-  values: JsonObject, at: string, place: ParameterPlace, operation: Operation, variables: Variables, reserved: readonly string[], report: Reporter
+  values: JsonObject, at: string, place: ParameterPlace, operation: Operation, variables: Variables, reserved: ReadonlySet<string>, report: Reporter
 ): Placement[] {
   const placements: Placement[] = []
   for (const [name, value] of Object.entries(values)) {
@@ -79,7 +79,9 @@ function compilePlace (
       continue
     }
     const declared = find(operation.parameters, place, name)
-    if (place === 'header') checkHeader(name, value, pointer, declared, reserved, report)
+    if (reserved.has(`${place}:${name.toLowerCase()}`)) {
+      report.faultAtKey(pointer, `${place}-reserved`, `the ${place} parameter "${name}" belongs to the credential of upstream.yaml`)
+    } else if (place === 'header') checkHeader(name, value, pointer, declared, report)
     else if (declared === undefined) {
       const names = operation.parameters.filter(parameter => parameter.in === place).map(parameter => parameter.name)
       report.faultAtKey(pointer, 'parameter-unknown', `${operation.id} has no ${place} parameter "${name}"${suggestion(name, names)}`)
@@ -97,12 +99,10 @@ function find (parameters: readonly Parameter[], place: ParameterPlace, name: st
   return parameters.find(parameter => parameter.in === place && isSame(parameter.name))
 }
 
-function checkHeader (
-  name: string, value: Json, pointer: string, declared: Parameter | undefined, reserved: readonly string[], report: Reporter
-): void {
+function checkHeader (name: string, value: Json, pointer: string, declared: Parameter | undefined, report: Reporter): void {
   const lower = name.toLowerCase()
   if (!isHeaderName(name)) return report.faultAtKey(pointer, 'header-invalid', 'is not the name of a header')
-  if (isReservedHeader(lower) || reserved.includes(lower)) {
+  if (isReservedHeader(lower)) {
     return report.faultAtKey(pointer, 'header-reserved', `the header "${name}" is set by the broker`)
   }
   if (typeof value === 'string' ? !isHeaderText(value) : declared === undefined && typeof value !== 'number' && typeof value !== 'boolean') {

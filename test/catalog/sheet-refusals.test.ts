@@ -176,6 +176,23 @@ const CASES: ReadonlyArray<readonly [rule: string, what: string, bad: Change, go
   ['header-reserved', 'the header Host', s => { s.write.request.headers.Host = 'x' }, s => { s.write.request.headers['X-Trace'] = 'x' }],
   ['header-reserved', 'the header Authorization', s => { s.write.request.headers.authorization = 'x' }, () => {}],
   ['header-reserved', 'the header of the credential', s => { s.write.request.headers['x-api-key'] = 'x' }, () => {}],
+  [
+    'query-reserved',
+    'the query parameter of the credential',
+    s => { s.upstream.credential.scheme = { in: 'query', name: 'dry' }; s.write.request.query = { dry: true } },
+    s => { s.write.request.query = { dry: true } },
+  ],
+  [
+    'header-reserved',
+    'the header of the credential to read with, in a write',
+    s => {
+      const { secret } = s.upstream.credential
+      delete s.upstream.credential
+      s.upstream.credentials = { read: { scheme: { in: 'header', name: 'X-Read' }, secret }, write: { scheme: { in: 'header', name: 'X-Write' }, secret } }
+      s.write.request.headers['x-read'] = 'x'
+    },
+    s => { s.write.request.headers['x-read'] = 'x' },
+  ],
   ['header-reserved', 'a hop-by-hop header', s => { s.write.request.headers['Transfer-Encoding'] = 'chunked' }, () => {}],
   ['header-reserved', 'Cookie', s => { s.write.request.headers.Cookie = 'a=b' }, () => {}],
   ['header-invalid', 'a name that is none', s => { s.write.request.headers['A B'] = 'x' }, () => {}],
