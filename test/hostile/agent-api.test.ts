@@ -1,4 +1,4 @@
-// What a hostile agent may send, against a whole broker: each is refused with its code, nothing reaches the upstream, and the audit has one row of it.
+// What a hostile agent may send, against a whole broker: each is refused with its code, nothing reaches the upstream, the audit has one row of it.
 // The ids in parentheses are those of the list of hostile inputs that this file works through.
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
@@ -19,7 +19,9 @@ beforeEach(() => {
   probe.answers.write = ok({ id: 'new' })
 })
 
-async function send (body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}, path = '/v1/actions/create_item.v1'): Promise<Reached> {
+async function send (
+  body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}, path = '/v1/actions/create_item.v1',
+): Promise<Reached> {
   const answer = await fetch(probe.agentsUrl + path, {
     method: 'POST', body, headers: { authorization: `Bearer ${probe.token}`, 'content-type': 'application/json', ...headers },
   })
@@ -57,7 +59,9 @@ describe('arguments', () => {
     const { body } = await probe.ask('create_item.v1', { name: 'x', surprise: 'pa$$word' })
     assert.match(body.error.message, /"surprise"/)
     assert.doesNotMatch(JSON.stringify(body), /pa\$\$word/)
-    assert.doesNotMatch(JSON.stringify(await rowOf(probe, body.correlation_id)), /surprise|pa\$\$word/, 'the audit keeps no name that an agent made up')
+    assert.doesNotMatch(
+      JSON.stringify(await rowOf(probe, body.correlation_id)), /surprise|pa\$\$word/, 'the audit keeps no name that an agent made up',
+    )
   })
 
   test('2.0 is the integer 2, and arrives as 2 (A8)', async () => {
@@ -109,7 +113,9 @@ describe('bodies', () => {
   })
 
   for (const [id, type] of [
-    ['A15', 'application/json; charset=utf-16'], ['A15', 'application/json;'], ['A15', 'application/json\t;charset=utf-8'], ['A15', 'application/jsonx'],
+    [
+      'A15', 'application/json; charset=utf-16',
+    ], ['A15', 'application/json;'], ['A15', 'application/json\t;charset=utf-8'], ['A15', 'application/jsonx'],
     ['A15', 'application/json; charset=utf-8; charset=utf-16'], ['A17', 'text/plain'], ['A17', 'application/x-www-form-urlencoded'],
     ['A17', 'multipart/form-data; boundary=x'],
   ] as const) {
@@ -127,7 +133,9 @@ describe('bodies', () => {
   }
 
   test('an envelope of a call that is none is refused, and what it must look like is said', async () => {
-    for (const [body, field] of [['[]', ''], ['{}', '/arguments'], ['{"arguments":{},"grant":true}', '/grant'], ['{"arguments":{},"reason":7}', '/reason']] as const) {
+    for (const [body, field] of [
+      ['[]', ''], ['{}', '/arguments'], ['{"arguments":{},"grant":true}', '/grant'], ['{"arguments":{},"reason":7}', '/reason'],
+    ] as const) {
       assertRefused(await send(body), 400, 'MALFORMED_REQUEST', field)
     }
     assert.equal(probe.upstream.bytes, 0)
@@ -136,7 +144,9 @@ describe('bodies', () => {
 
 describe('the request itself', () => {
   const head = (more: readonly string[] = [], target = '/v1/actions/create_item.v1', host = '127.0.0.1'): string =>
-    [`POST ${target} HTTP/1.1`, `Host: ${host}`, `Authorization: Bearer ${probe.token}`, 'Content-Type: application/json', ...more, '', ''].join('\r\n')
+    [
+      `POST ${target} HTTP/1.1`, `Host: ${host}`, `Authorization: Bearer ${probe.token}`, 'Content-Type: application/json', ...more, '', '',
+    ].join('\r\n')
   const body = args('{"name":"x"}')
   const length = `Content-Length: ${body.length}`
 
@@ -175,17 +185,24 @@ describe('the request itself', () => {
   })
 
   test('headers that ask for another method, or carry a body of their own, change nothing (A47)', async () => {
-    const reached = await send(args('{"name":"a47"}'), { 'x-http-method-override': 'DELETE', 'x-method-override': 'GET', 'x-original-url': '/metrics' })
+    const reached = await send(args('{"name":"a47"}'), {
+      'x-http-method-override': 'DELETE', 'x-method-override': 'GET', 'x-original-url': '/metrics',
+    })
     assert.equal(reached.status, 200)
     assert.deepEqual(probe.arrived(), ['POST /items'])
   })
 
   test('no header of an agent reaches the upstream, whatever it is called (L11)', async () => {
-    const marked = ['x-probe-key', 'cookie', 'x-forwarded-for', 'x-api-key', 'proxy-authorization', 'traceparent', 'accept-language', 'user-agent', 'x-aval', 'if-match', 'accept']
+    const marked = [
+      'x-probe-key', 'cookie', 'x-forwarded-for', 'x-api-key', 'proxy-authorization', 'traceparent', 'accept-language', 'user-agent', 'x-aval',
+      'if-match', 'accept',
+    ]
     await send(args('{"name":"l11"}'), Object.fromEntries(marked.map(name => [name, 'MARKED'])))
     const { headers } = probe.upstream.ledger[0]!
     assert.doesNotMatch(JSON.stringify(headers), /MARKED/)
-    assert.deepEqual(Object.keys(headers).sort(), ['accept', 'accept-encoding', 'connection', 'content-length', 'content-type', 'host', 'idempotency-key', 'x-probe-key'])
+    assert.deepEqual(Object.keys(headers).sort(), [
+      'accept', 'accept-encoding', 'connection', 'content-length', 'content-type', 'host', 'idempotency-key', 'x-probe-key',
+    ])
   })
 
   test('idle connections by the hundred do not keep a call from being answered (A49)', async t => {
@@ -202,9 +219,13 @@ describe('the request itself', () => {
 
 describe('values in a path', () => {
   const HOSTILE: ReadonlyArray<readonly [id: string, value: string]> = [
-    ['A22', '..'], ['A22', '.'], ['A22', '%2e%2e'], ['A22', '%2E%2E'], ['A22', '.%2e'], ['A22', '%252e%252e'], ['A22', 'a/../b'], ['A22', 'a%2Fb'], ['A22', 'a%5Cb'],
-    ['A22', 'a\\b'], ['A22', 'a%00'], ['A22', 'a\u0000'], ['A22', 'a;x=..'], ['A22', ''], ['A22', 'a?b'], ['A22', 'a#b'], ['A22', 'a\r\nX: y'], ['A22', 'a\u0085'],
-    ['A25', 'http://evil.example/'], ['A25', 'https:evil'.replace(':', '://')], ['A25', '//evil.example'], ['A25', '\\\\evil.example'], ['A25', '@evil.example'],
+    ['A22', '..'], ['A22', '.'], ['A22', '%2e%2e'], ['A22', '%2E%2E'], ['A22', '.%2e'],
+    ['A22', '%252e%252e'], ['A22', 'a/../b'], ['A22', 'a%2Fb'], ['A22', 'a%5Cb'],
+    ['A22', 'a\\b'], ['A22', 'a%00'], ['A22', 'a\u0000'], ['A22', 'a;x=..'], ['A22', ''],
+    ['A22', 'a?b'], ['A22', 'a#b'], ['A22', 'a\r\nX: y'], ['A22', 'a\u0085'],
+    ['A25', 'http://evil.example/'], [
+      'A25', 'https:evil'.replace(':', '://'),
+    ], ['A25', '//evil.example'], ['A25', '\\\\evil.example'], ['A25', '@evil.example'],
     ['A25', '/etc/passwd'],
   ]
   for (const [id, value] of HOSTILE) {
@@ -231,7 +252,9 @@ describe('values in a path', () => {
   test('what is merely unusual arrives escaped in its own segment (C37)', async () => {
     for (const id of ['a b', 'ü', '{id}', 'a&b=c', '...', 'a:b', '+', "'\"<>"]) await probe.ask('get_item.v1', { id })
     assert.deepEqual(probe.upstream.ledger.map(({ path }) => path.split('/').length), Array(8).fill(3))
-    assert.deepEqual(probe.upstream.ledger.map(({ path }) => decodeURIComponent(path.slice('/items/'.length))), ['a b', 'ü', '{id}', 'a&b=c', '...', 'a:b', '+', "'\"<>"])
+    assert.deepEqual(probe.upstream.ledger.map(({ path }) => decodeURIComponent(path.slice('/items/'.length))), [
+      'a b', 'ü', '{id}', 'a&b=c', '...', 'a:b', '+', "'\"<>",
+    ])
     assert.ok(probe.upstream.ledger.every(({ path }) => /^[\x21-\x7e]+$/.test(path) && !/[{}]/.test(path)), 'no brace is left (C44)')
   })
 })
@@ -282,7 +305,10 @@ describe('repeats', () => {
 
 describe('planes and roles', () => {
   test('a token of an agent opens nothing of people or of operators, wherever it knocks (A42)', async () => {
-    for (const path of ['/approvals', '/approvals/x/decision', '/audit', '/operator', '/operator/attempts', '/metrics', '/healthz', '/admin', '/v1/proposals/prop_x/approve']) {
+    for (const path of [
+      '/approvals', '/approvals/x/decision', '/audit', '/operator', '/operator/attempts', '/metrics', '/healthz', '/admin',
+      '/v1/proposals/prop_x/approve',
+    ]) {
       for (const method of ['GET', 'POST']) {
         const answer = await fetch(probe.agentsUrl + path, { method, headers: { authorization: `Bearer ${probe.token}` } })
         assert.equal(answer.status, 404, `${method} ${path}`)
@@ -308,7 +334,9 @@ describe('planes and roles', () => {
   test('an action that is not granted and one that does not exist are answered in the same words, for reading and for calling', async () => {
     const reader = await probe.site.token({ roles: ['reader'], run: 'run-r' })
     const strip = ({ status, body }: Reached): unknown => ({ status, ...body, correlation_id: '' })
-    for (const ask of [(action: string) => probe.call(reader, action, { name: 'x' }), (action: string) => probe.get(reader, `/v1/actions/${action}`)]) {
+    for (const ask of [
+      (action: string) => probe.call(reader, action, { name: 'x' }), (action: string) => probe.get(reader, `/v1/actions/${action}`),
+    ]) {
       assert.deepEqual(strip(await ask('create_item.v1')), strip(await ask('nothing_at_all.v1')))
     }
     assert.equal(probe.upstream.bytes, 0)
@@ -323,7 +351,9 @@ describe('an answer that never comes (A50)', () => {
     probe.answers.read = ok({ id: 'one' }, 200, ['ETag: "1"'])
     probe.answers.write = hostileModes['silent']!
     const first = await probe.call(token, 'change_item.v1', { id: 'one', name: 'a50' }, 'a50')
-    assert.deepEqual([first.status, first.body.outcome, first.body.sent, first.body.error.code, first.body.error.retryable], [202, 'unknown', true, 'OUTCOME_UNKNOWN', false])
+    assert.deepEqual([
+      first.status, first.body.outcome, first.body.sent, first.body.error.code, first.body.error.retryable,
+    ], [202, 'unknown', true, 'OUTCOME_UNKNOWN', false])
     assert.doesNotMatch(first.body.error.message, /fail|retry/i)
     assert.equal(first.headers.get('location'), `/v1/attempts/${first.body.attempt_id}`)
 
@@ -332,7 +362,9 @@ describe('an answer that never comes (A50)', () => {
     assertRefused(await probe.call(token, 'change_item.v1', { id: 'one', name: 'a50' }, 'another'), 409, 'TARGET_BUSY')
     assert.deepEqual(probe.arrived().filter(line => line.startsWith('PUT')), ['PUT /items/one'])
 
-    const told = await askControl(`${probe.site.folder}/data/control.sock`, { command: 'resolve', id: first.body.attempt_id, outcome: 'completed', code: null, note: 'seen in the shop' })
+    const told = await askControl(`${probe.site.folder}/data/control.sock`, {
+      command: 'resolve', id: first.body.attempt_id, outcome: 'completed', code: null, note: 'seen in the shop',
+    })
     assert.equal(told.ok, true)
     const end = await probe.attempt(token, first.body.attempt_id, 0)
     assert.deepEqual([end.status, end.body.outcome, end.body.evidence.source], [200, 'completed', 'person'])

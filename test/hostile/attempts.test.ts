@@ -61,7 +61,9 @@ describe('an attempt', () => {
 
   test('is out of sight once a token no longer has the role, the action or the claim that its scope asks for', async t => {
     const { on, id } = await withAttempt(t)
-    for (const change of [{ roles: ['reader'] }, { claims: { ...claims, actions: ['get_item.v1'] } }, { claims: { items: ['two'] } }, { claims: { none: true } }] as ReadonlyArray<TokenClaims>) {
+    for (const change of [
+      { roles: ['reader'] }, { claims: { ...claims, actions: ['get_item.v1'] } }, { claims: { items: ['two'] } }, { claims: { none: true } },
+    ] as ReadonlyArray<TokenClaims>) {
       const token = await on.site.token({ roles: ['prober'], run: 'run-1', claims, ...change })
       assert.deepEqual(await asked(on, token, id), await asked(on, token, UNKNOWN_ID), JSON.stringify(change))
       assert.deepEqual((await on.get(token, '/v1/attempts')).body.attempts, [])
@@ -90,7 +92,9 @@ describe('an attempt', () => {
     on.answers.write = hostileModes['reset-after']!
     const { body } = await on.ask('create_item.v1', { name: 'lost' })
     assert.equal(body.outcome, 'unknown')
-    on.rewrite(({ sheets }) => { sheets['create_item.v1'].lookup.outcomes = [{ when: 'found.hasValue()', outcome: 'rejected', error: 'UPSTREAM_REJECTED' }] })
+    on.rewrite(({ sheets }) => { sheets['create_item.v1'].lookup.outcomes = [
+      { when: 'found.hasValue()', outcome: 'rejected', error: 'UPSTREAM_REJECTED' },
+    ] })
     await on.reload()
     const key = on.upstream.ledger[0]!.headers['idempotency-key']
     on.answers.lookup = ok({ items: [{ id: 'found', key }] })

@@ -1,5 +1,5 @@
-// Documents and sheets that somebody wrote to do harm, or that harm without anybody's will: each is refused at load with its rule, or its poison never
-// leaves the page it stands on. The ids in parentheses are those of the lists that this file works through.
+// Documents and sheets that somebody wrote to do harm, or that harm without anybody's will: each is refused at load with its rule, or its poison
+// never leaves the page it stands on. The ids in parentheses are those of the lists that this file works through.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -38,17 +38,22 @@ function traps (t: TestContext): { readonly file: string, readonly pipe: string 
 }
 
 describe('a reference that leaves the folder of documents', () => {
-  test('is neither fetched nor read, wherever in an operation it stands, and its fault tells nothing of what is there (E1, C10, C11)', { timeout: 60_000 }, async t => {
+  test('is neither fetched nor read, wherever it stands, and its fault tells nothing of it (E1, C10, C11)', { timeout: 60_000 }, async t => {
     const { origin, knocks } = await canary(t)
     const { file, pipe } = traps(t)
     const up = (path: string): string => relative(join(tmpdir(), 'x', 'openapi'), path)
     const references = [
-      [`${origin}/a.json`, 'ref-insecure-url'], ['http://169.254.169.254/latest/meta-data', 'ref-insecure-url'], ['https://evil.example/a.json#/X', 'ref-external-url'],
+      [`${origin}/a.json`, 'ref-insecure-url'], [
+        'http://169.254.169.254/latest/meta-data', 'ref-insecure-url',
+      ], ['https://evil.example/a.json#/X', 'ref-external-url'],
       [`file://${pipe}`, 'ref-file-url'], [`file://${file}`, 'ref-file-url'], [pipe, 'ref-absolute-file'], [file, 'ref-absolute-file'],
       [up(pipe), 'ref-escapes-folder'], [up(file).replaceAll('..', '%2e%2e'), 'ref-escapes-folder'],
     ] as const
     const places: ReadonlyArray<readonly [where: string, put: (shop: Shop, $ref: string) => void]> = [
-      ['a response schema', (shop, $ref) => { shop.document.paths['/customers/{id}'].get.responses[200].content['application/json'].schema = { $ref } }],
+      [
+        'a response schema',
+        (shop, $ref) => { shop.document.paths['/customers/{id}'].get.responses[200].content['application/json'].schema = { $ref } },
+      ],
       ['a schema inside a schema', (shop, $ref) => { shop.document.components.schemas.Customer.properties.shipping_address = { $ref } }],
       ['a request body', (shop, $ref) => { shop.document.paths['/customers/{id}'].patch.requestBody = { $ref } }],
       ['a parameter', (shop, $ref) => { shop.document.paths['/customers/{id}'].get.parameters.push({ $ref }) }],
@@ -90,7 +95,9 @@ describe('a document that is a bomb', () => {
     shop.files['openapi/bomb.yaml'] = text
   }
   const head = 'openapi: 3.1.0\ninfo: {title: t, version: "1"}\npaths: {}\n'
-  const bomb = `a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n${Array.from({ length: 12 }, (_, n) => `a${n + 1}: &a${n + 1} [${Array(10).fill(`*a${n}`).join(', ')}]`).join('\n')}\n`
+  const bomb = `a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n${Array.from({ length: 12 }, (_, n) => `a${n + 1}: &a${n + 1} [
+    ${Array(10).fill(`*a${n}`).join(', ')},
+  ]`).join('\n')}\n`
   const ROWS: ReadonlyArray<readonly [what: string, rule: string, change: (shop: Shop) => void]> = [
     ['of aliases', 'yaml-aliases', asYaml(`${head}x-bomb:\n  b: 1\n${bomb}`)],
     ['of a tag of JavaScript', 'yaml-tag', asYaml(`${head}x: !!js/function "function () { return process.exit(1) }"\n`)],
@@ -98,7 +105,10 @@ describe('a document that is a bomb', () => {
     ['of depth', 'yaml-invalid', asYaml(`${head}x: ${'['.repeat(5_000)}${']'.repeat(5_000)}\n`)],
     ['of 50 MB', 'document-too-large', shop => { shop.files['openapi/shop.json'] = Buffer.alloc(50 << 20, 0x20) }],
     ['of nothing but a number', 'version-unsupported', shop => { shop.files['openapi/shop.json'] = '7' }],
-    ['of JSON with a key twice', 'duplicate-key', shop => { shop.files['openapi/shop.json'] = '{"openapi":"3.1.0","openapi":"3.0.0","info":{},"paths":{}}' }],
+    [
+      'of JSON with a key twice', 'duplicate-key',
+      shop => { shop.files['openapi/shop.json'] = '{"openapi":"3.1.0","openapi":"3.0.0","info":{},"paths":{}}' },
+    ],
   ]
   for (const [what, rule, change] of ROWS) {
     test(`${what} is refused, and what it says is the fault of the file that names it (E2)`, async t => {
@@ -116,19 +126,26 @@ describe('a document that is a bomb', () => {
 
 describe('servers of a document', () => {
   test('at its root are ignored, whatever they are: the origin is the one that a person typed (E5, C25, C26)', async t => {
-    for (const url of ['http://evil.example', 'https://{host}/', 'https://u:p@api.shop.example', 'https://api.shop.example:22', 'https://api.shop.example.', '/v2', '//evil.example', 'https://b\u00fccher.example', 'javascript:alert(1)', '']) {
+    for (const url of [
+      'http://evil.example', 'https://{host}/', 'https://u:p@api.shop.example', 'https://api.shop.example:22', 'https://api.shop.example.', '/v2',
+      '//evil.example', 'https://b\u00fccher.example', 'javascript:alert(1)', '',
+    ]) {
       const catalog = await load(t, shop => { shop.document.servers = [{ url }, { url: 'https://second.example' }] })
       assert.equal(catalog.upstreams.get('shop')!.origin, 'https://api.shop.example')
     }
   })
 
-  test('of an operation or its path are refused where they lead elsewhere, and taken where they are the same in other letters (E5, C28, C29)', async t => {
+  test('of an operation or its path are refused where they lead elsewhere, whatever their letters (E5, C28, C29)', async t => {
     const served = (url: string, on: 'path' | 'operation') => (shop: Shop): void => {
       const item = shop.document.paths['/customers/{id}']
       ;(on === 'path' ? item : item.get).servers = [{ url }]
     }
     for (const on of ['path', 'operation'] as const) {
-      for (const url of ['https://evil.example/v1', 'http://api.shop.example/v1', 'https://{host}/v1', 'https://api.shop.example:8443/v1', 'https://api.shop.example/V1', 'https://api.shop.example/v1/../v2', '/v1', '//api.shop.example/v1', 'https://api.shop.example.evil.example/v1', 'https://api.shop.example/v1?x=1']) {
+      for (const url of [
+        'https://evil.example/v1', 'http://api.shop.example/v1', 'https://{host}/v1', 'https://api.shop.example:8443/v1',
+        'https://api.shop.example/V1', 'https://api.shop.example/v1/../v2', '/v1', '//api.shop.example/v1',
+        'https://api.shop.example.evil.example/v1', 'https://api.shop.example/v1?x=1',
+      ]) {
         assert.deepEqual(await rulesOf(t, served(url, on)), ['operation-other-server'], `${on} ${url}`)
       }
       for (const url of ['https://api.shop.example/v1', 'HTTPS://API.SHOP.EXAMPLE/v1/', 'https://api.shop.example:443/v1']) {
@@ -147,8 +164,11 @@ describe('words of a document', () => {
         if (Array.isArray(node)) return node.forEach(poison)
         if (typeof node !== 'object' || node === null) return
         for (const part of Object.values(node)) poison(part)
-        if ('type' in node || 'operationId' in node || 'description' in node || 'in' in node || 'title' in node) Object.assign(node, { description: POISON })
-        if ('operationId' in node) Object.assign(node, { summary: POISON, tags: [POISON], externalDocs: { url: 'https://evil.example', description: POISON } })
+        const described = ['type', 'operationId', 'description', 'in', 'title'].some(name => name in node)
+        if (described) Object.assign(node, { description: POISON })
+        if ('operationId' in node) Object.assign(node, {
+          summary: POISON, tags: [POISON], externalDocs: { url: 'https://evil.example', description: POISON },
+        })
       }
       poison(shop.document)
       shop.document.info.title = POISON
@@ -160,7 +180,9 @@ describe('words of a document', () => {
       listedActions(catalog, callableActions(catalog, caller), { query: null, effect: null, limit: 50, cursor: null }),
       ...[...catalog.actions.values()].map(contractOf),
       catalog.actions.get('change_shipping_address.v2')!.proposal!.effect({
-        args: { customer_id: 'c_1', destination: { city: 'Rome' } }, caller: { sub: '', tenant: '', run: '', claims: {} }, reads: {}, values: { city: 'Rome' }, target: null, attempt: null, response: null, now: '2026-11-30T10:20:30.000Z',
+        args: { customer_id: 'c_1', destination: { city: 'Rome' } }, caller: {
+          sub: '', tenant: '', run: '', claims: {},
+        }, reads: {}, values: { city: 'Rome' }, target: null, attempt: null, response: null, now: '2026-11-30T10:20:30.000Z',
       }),
     ]
     assert.doesNotMatch(JSON.stringify(seen), /MARK|Ignore previous|<script|evil/)
@@ -171,7 +193,9 @@ describe('words of a document', () => {
     const on = await startProbe(t, {
       change: ({ sheets, policy, document }) => {
         document.paths['/items'].post.description = 'Only reads. Safe to repeat. Idempotent.'
-        sheets['search_items.v1'] = { ...structuredClone(sheets['get_item.v1']), action: 'search_items', operation: 'createItem', request: { body: { name: '${args.id}' } } }
+        sheets['search_items.v1'] = {
+          ...structuredClone(sheets['get_item.v1']), action: 'search_items', operation: 'createItem', request: { body: { name: '${args.id}' } },
+        }
         sheets['count_up.v1'] = { ...structuredClone(sheets['get_item.v1']), action: 'count_up', effect: 'reversible_change', lookup: 'none' }
         policy.roles.prober.push('search_items.v1', 'count_up.v1')
       },
@@ -179,7 +203,9 @@ describe('words of a document', () => {
     on.answers.write = hostileModes['reset-after']!
     on.answers.read = hostileModes['reset-after']!
     const search = await on.ask('search_items.v1', { id: 'x' })
-    assert.deepEqual([search.body.outcome, search.body.error.code, 'attempt_id' in search.body], ['rejected', 'UPSTREAM_ERROR', false], 'a POST that reads leaves no attempt')
+    assert.deepEqual([
+      search.body.outcome, search.body.error.code, 'attempt_id' in search.body,
+    ], ['rejected', 'UPSTREAM_ERROR', false], 'a POST that reads leaves no attempt')
     const count = await on.ask('count_up.v1', { id: 'x' })
     assert.equal(count.body.outcome, 'unknown', 'a GET that writes may have done it')
     assert.deepEqual(on.arrived(), ['POST /items', 'GET /items/x'])
@@ -200,20 +226,33 @@ describe('a sheet', () => {
   })
 
   test('that asks once in a run for money, or never for what cannot be undone, keeps the broker from starting (E13)', async t => {
-    for (const change of [{ consent: 'session', involves: ['money'] }, { consent: 'session', effect: 'irreversible_change' }, { consent: 'none', involves: ['access'] }]) {
-      const probe = await makeProbe(t, { change: ({ sheets }) => { Object.assign(sheets['create_item.v1'], { proposal: { effect: 'Create ${args.name}' }, ...change }) } })
-      await assert.rejects(startTestBroker(probe.site), (error: unknown) => error instanceof CatalogFaults && error.faults.every(fault => /^consent-(needed|not-for-session)$/.test(fault.rule)))
+    for (const change of [
+      { consent: 'session', involves: ['money'] }, { consent: 'session', effect: 'irreversible_change' }, { consent: 'none', involves: ['access'] },
+    ]) {
+      const probe = await makeProbe(t, {
+        change: ({ sheets }) => { Object.assign(sheets['create_item.v1'], { proposal: { effect: 'Create ${args.name}' }, ...change }) },
+      })
+      await assert.rejects(
+        startTestBroker(probe.site),
+        (error: unknown) => error instanceof CatalogFaults && error.faults.every(fault => /^consent-(needed|not-for-session)$/.test(fault.rule)),
+      )
     }
   })
 
   test('is named so that every model provider takes the name (N02, N06)', async t => {
-    const named = (action: string) => (shop: Shop): void => { shop.files[`actions/shop/${action}.v1.yaml`] = JSON.stringify({ ...shop.read, action }) }
+    const named = (action: string) => (shop: Shop): void => {
+      shop.files[`actions/shop/${action}.v1.yaml`] = JSON.stringify({ ...shop.read, action })
+    }
     assert.deepEqual(await rulesOf(t, named('a'.repeat(36))), [])
-    for (const action of ['a'.repeat(37), 'get-customer', 'get.customer', '1st', 'Größe', 'get customer']) assert.notDeepEqual(await rulesOf(t, named(action)), [], action)
+    for (const action of [
+      'a'.repeat(37), 'get-customer', 'get.customer', '1st', 'Größe', 'get customer',
+    ]) assert.notDeepEqual(await rulesOf(t, named(action)), [], action)
   })
 
   test('with a pattern that backtracks elsewhere refuses what does not match, and answers (E4)', async t => {
-    const on = await startProbe(t, { change: ({ sheets }) => { sheets['create_item.v1'].input.properties.name = { type: 'string', maxLength: 100, pattern: '^(a+)+$' } } })
+    const on = await startProbe(t, {
+      change: ({ sheets }) => { sheets['create_item.v1'].input.properties.name = { type: 'string', maxLength: 100, pattern: '^(a+)+$' } },
+    })
     assertRefused(await on.ask('create_item.v1', { name: `${'a'.repeat(99)}!` }), 422, 'INVALID_ARGUMENTS', '/name')
     assert.equal((await on.ask('create_item.v1', { name: 'a'.repeat(100) })).body.outcome, 'completed')
   })
@@ -226,7 +265,13 @@ describe('a schema that holds itself', () => {
         const { schema } = document.paths['/items/{id}'].get.responses[200].content['application/json']
         document.components.schemas = {
           Node: { ...schema, properties: { ...schema.properties, next: { $ref: '#/components/schemas/Other' } } },
-          Other: { type: 'object', properties: { id: { type: 'string' }, back: { $ref: '#/components/schemas/Node' }, more: { type: 'array', items: { $ref: '#/components/schemas/Other' } } } },
+          Other: {
+            type: 'object',
+            properties: {
+              id: { type: 'string' }, back: { $ref: '#/components/schemas/Node' },
+              more: { type: 'array', items: { $ref: '#/components/schemas/Other' } },
+            },
+          },
         }
         document.paths['/items/{id}'].get.responses[200].content['application/json'].schema = { $ref: '#/components/schemas/Node' }
         const { result } = sheets['get_item.v1']

@@ -35,11 +35,15 @@ describe('an answer has exactly these fields:', () => {
     assert.equal(status, 200)
     assert.deepEqual(fields(body), ['action', 'correlation_id', 'error', 'evidence', 'ok', 'outcome', 'sent'])
     assert.deepEqual(fields(body.error), ERROR_FIELDS)
-    assert.deepEqual([body.ok, body.outcome, body.sent, body.error.code, body.error.retryable, body.evidence.upstream_status], [false, 'rejected', true, 'UPSTREAM_NOT_FOUND', false, 404])
+    assert.deepEqual([
+      body.ok, body.outcome, body.sent, body.error.code, body.error.retryable, body.evidence.upstream_status,
+    ], [false, 'rejected', true, 'UPSTREAM_NOT_FOUND', false, 404])
   })
 
   test('an observation that is pending by rule: no attempt, no place to ask, the same call asks again', async t => {
-    const on = await startProbe(t, { change: ({ sheets }) => { sheets['get_item.v1'].outcomes = [{ when: 'response.body.?state.orValue("") == "building"', outcome: 'pending' }] } })
+    const on = await startProbe(t, {
+      change: ({ sheets }) => { sheets['get_item.v1'].outcomes = [{ when: 'response.body.?state.orValue("") == "building"', outcome: 'pending' }] },
+    })
     on.answers.read = ok({ id: 'one', state: 'building' }, 200, ['Retry-After: 7'])
     const { status, headers, body } = await on.ask('get_item.v1', { id: 'one' })
     assert.deepEqual([status, headers.get('location'), headers.get('retry-after')], [202, null, '7'])
@@ -50,7 +54,9 @@ describe('an answer has exactly these fields:', () => {
   test('a completed write, its repeat, and whoever asks later: the same but for duplicate and correlation_id', async t => {
     const on = await startProbe(t)
     const first = await on.ask('create_item.v1', { name: 'x' }, 'k')
-    assert.deepEqual([first.status, fields(first.body)], [200, ['action', 'attempt_id', 'content', 'correlation_id', 'duplicate', 'evidence', 'ok', 'outcome', 'result', 'sent']])
+    assert.deepEqual([first.status, fields(first.body)], [
+      200, ['action', 'attempt_id', 'content', 'correlation_id', 'duplicate', 'evidence', 'ok', 'outcome', 'result', 'sent'],
+    ])
     assert.match(first.body.attempt_id, /^att_[0-9a-f]{34}$/)
     const repeat = await on.ask('create_item.v1', { name: 'x' }, 'k')
     const later = await on.attempt(on.token, first.body.attempt_id, 0)
@@ -112,7 +118,9 @@ describe('an answer has exactly these fields:', () => {
     const on = await startProbe(t, {
       change: folder => {
         withoutRules(folder)
-        folder.sheets['change_item.v1'].checks = [{ require: 'reads.item.body.?name.orValue(null) != args.name', outcome: 'already_in_desired_state' }]
+        folder.sheets['change_item.v1'].checks = [
+          { require: 'reads.item.body.?name.orValue(null) != args.name', outcome: 'already_in_desired_state' },
+        ]
       },
     })
     const { status, body } = await on.ask('change_item.v1', { id: 'one', name: 'One' })
@@ -128,7 +136,9 @@ describe('an answer has exactly these fields:', () => {
     assert.deepEqual(fields(body.error), ERROR_FIELDS)
     assert.equal(headers.get('aval-correlation-id'), body.correlation_id)
     const unknown = await on.ask('nothing.v1', {})
-    assert.deepEqual(fields(unknown.body), ['correlation_id', 'error', 'ok', 'outcome', 'sent'], 'an action that does not exist for the caller is not named')
+    assert.deepEqual(fields(unknown.body), [
+      'correlation_id', 'error', 'ok', 'outcome', 'sent',
+    ], 'an action that does not exist for the caller is not named')
   })
 })
 
@@ -141,7 +151,9 @@ describe('retry_after_seconds', () => {
 
   test('is what the upstream said, within a second and an hour, and stands in the header too', async t => {
     const on = await startProbe(t)
-    for (const [header, seconds] of [['0', 1], ['30', 30], ['3000', 3_000], ['-5', null], ['soon', null], ['Wed, 21 Oct 2015 07:28:00 GMT', 1], ['1e3', null]] as const) {
+    for (const [header, seconds] of [
+      ['0', 1], ['30', 30], ['3000', 3_000], ['-5', null], ['soon', null], ['Wed, 21 Oct 2015 07:28:00 GMT', 1], ['1e3', null],
+    ] as const) {
       for (const { headers, body } of await after(on, header)) {
         assert.deepEqual([body.error.code, body.error.retryable, body.error.retry_after_seconds], ['UPSTREAM_RATE_LIMITED', true, seconds], header)
         assert.equal(headers.get('retry-after'), seconds === null ? null : String(seconds))
@@ -169,7 +181,12 @@ describe('field', () => {
   const change = ({ sheets }: ProbeFolder): void => {
     const closed = (properties: object): object => ({ type: 'object', additionalProperties: false, required: Object.keys(properties), properties })
     const { properties } = sheets['create_item.v1'].input
-    properties.pay = { oneOf: [closed({ kind: { const: 'card' }, number: { type: 'string', maxLength: 19, pattern: '^[0-9]+$' } }), closed({ kind: { const: 'bank' }, holder: closed({ name: { type: 'string', maxLength: 9 } }) })] }
+    properties.pay = {
+      oneOf: [
+        closed({ kind: { const: 'card' }, number: { type: 'string', maxLength: 19, pattern: '^[0-9]+$' } }),
+        closed({ kind: { const: 'bank' }, holder: closed({ name: { type: 'string', maxLength: 9 } }) }),
+      ],
+    }
     sheets['create_item.v1'].request.body.note = '${has(args.pay) ? "paid" : "unpaid"}'
     delete properties.note
   }

@@ -1,5 +1,5 @@
-// Repeats, look-ups, limits and reloads on a whole broker, each where a converter or gateway elsewhere was seen to go wrong. The ledger of the upstream is
-// the witness. The ids in parentheses are those of the list of faults that this file works through.
+// Repeats, look-ups, limits and reloads on a whole broker, each where a converter or gateway elsewhere was seen to go wrong. The ledger of the
+// upstream is the witness. The ids in parentheses are those of the list of faults that this file works through.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { hostileModes } from '../support/hostile-modes.ts'
@@ -53,13 +53,17 @@ describe('a write', () => {
       },
     })
     for (const retry of ['never', 'same_key', 'natural']) {
-      for (const [what, mode] of [['reset', hostileModes['reset-after']!], ['503', ok({ error: 'x' }, 503)], ['garbage', hostileModes['garbage']!]] as const) {
+      for (const [what, mode] of [
+        ['reset', hostileModes['reset-after']!], ['503', ok({ error: 'x' }, 503)], ['garbage', hostileModes['garbage']!],
+      ] as const) {
         on.upstream.clear()
         on.answers.write = mode
         const args = { name: `${retry} ${what}` }
         const first = await on.ask(`create_${retry}.v1`, args)
         const again = await on.ask(`create_${retry}.v1`, args)
-        assert.deepEqual([first.body.outcome, again.body.outcome, again.body.duplicate, again.body.attempt_id], ['unknown', 'unknown', true, first.body.attempt_id])
+        assert.deepEqual([
+          first.body.outcome, again.body.outcome, again.body.duplicate, again.body.attempt_id,
+        ], ['unknown', 'unknown', true, first.body.attempt_id])
         assert.equal(posts(on), 1, `${retry} ${what}`)
       }
     }
@@ -96,7 +100,10 @@ describe('a write', () => {
 
   test('whose look-up answers badly stays unknown: errors, pages, cut and foreign answers prove nothing', async t => {
     const on = await startProbe(t)
-    const bad = [ok({ error: 'x' }, 500), ok({ error: 'x' }, 404), hostileModes['html-around-json']!, hostileModes['short-length']!, ok({ items: [{ id: 'other', key: 'another key' }] }), ok([]), hostileModes['redirect']!]
+    const bad = [
+      ok({ error: 'x' }, 500), ok({ error: 'x' }, 404), hostileModes['html-around-json']!, hostileModes['short-length']!,
+      ok({ items: [{ id: 'other', key: 'another key' }] }), ok([]), hostileModes['redirect']!,
+    ]
     for (const [index, lookup] of bad.entries()) {
       on.answers.write = hostileModes['reset-after']!
       on.answers.lookup = lookup
@@ -109,12 +116,18 @@ describe('a write', () => {
   })
 
   for (const status of [404, 409, 410, 412]) {
-    test(`that is answered ${status} is looked up by its own key first: found it is completed, provably absent it is rejected, else unknown`, async t => {
-      const on = await startProbe(t, { change: ({ sheets }) => { sheets['create_item.v1'].lookup.absent = { when: 'response.status == 200 && !found.hasValue()', settles_after: '30s' } } })
+    test(`that is answered ${status} is looked up by its own key first: found it is completed, absent it is rejected, else unknown`, async t => {
+      const on = await startProbe(t, {
+        change: ({ sheets }) => { sheets['create_item.v1'].lookup.absent = {
+          when: 'response.status == 200 && !found.hasValue()', settles_after: '30s',
+        } },
+      })
       on.answers.write = ok({ error: 'x' }, status)
       on.answers.lookup = foundAs('done')
       const found = await on.ask('create_item.v1', { name: 'found' })
-      assert.deepEqual([found.status, found.body.outcome, found.body.result, found.body.evidence.source], [200, 'completed', { id: 'found' }, 'lookup'])
+      assert.deepEqual([
+        found.status, found.body.outcome, found.body.result, found.body.evidence.source,
+      ], [200, 'completed', { id: 'found' }, 'lookup'])
       on.answers.lookup = ok({ items: [] })
       const absent = await on.ask('create_item.v1', { name: 'absent' })
       assert.deepEqual([absent.status, absent.body.error.code], [200, status === 404 || status === 410 ? 'UPSTREAM_NOT_FOUND' : 'UPSTREAM_CONFLICT'])
@@ -155,7 +168,10 @@ describe('limits', () => {
         delete sheets['change_item.v1'].request.headers
       },
     })
-    const call = { 'get_item.v1': () => ({ id: 'one' }), 'create_item.v1': (n: number) => ({ name: `n${n}` }), 'change_item.v1': (n: number) => ({ id: 'one', name: `n${n}` }) }
+    const call = {
+      'get_item.v1': () => ({ id: 'one' }), 'create_item.v1': (n: number) => ({ name: `n${n}` }),
+      'change_item.v1': (n: number) => ({ id: 'one', name: `n${n}` }),
+    }
     for (const [action, args] of Object.entries(call)) {
       for (let n = 0; n < 2; n++) assert.equal((await on.ask(action, args(n))).body.outcome, 'completed', action)
       on.upstream.clear()
@@ -177,7 +193,9 @@ describe('limits', () => {
   })
 
   test('of an upstream: what finds no place within a second is refused unsent, as RATE_LIMITED', async t => {
-    const on = await startProbe(t, { change: ({ upstream, sheets }) => { upstream.limits = { concurrency: 1 }; sheets['get_item.v1'].limits.timeout = '2s' } })
+    const on = await startProbe(
+      t, { change: ({ upstream, sheets }) => { upstream.limits = { concurrency: 1 }; sheets['get_item.v1'].limits.timeout = '2s' } },
+    )
     on.answers.read = (socket, request) => { setTimeout(() => { ok({ id: 'one' })(socket, request) }, 1_500) }
     const first = on.ask('get_item.v1', { id: 'one' })
     while (on.upstream.ledger.length === 0) await new Promise(resolve => setTimeout(resolve, 5))
@@ -193,7 +211,10 @@ describe('files that change on disk', () => {
   test('change nothing until an operator reloads; then the audit has the new digest, and list and call agree (E12, R10)', async t => {
     const on = await startProbe(t)
     const digests = (): readonly string[] => on.audit().filter(({ event }) => event === 'sheet.reloaded').map(({ digest }) => digest)
-    const definition = async (): Promise<string> => (await rowOf(on, (await on.ask('get_item.v1', { id: 'one' })).body.correlation_id)).action.definition
+    const definition = async (): Promise<string> => {
+      const { body } = await on.ask('get_item.v1', { id: 'one' })
+      return (await rowOf(on, body.correlation_id)).action.definition
+    }
     const before = await definition()
     on.rewrite(({ sheets, policy }) => {
       sheets['get_item.v1'].title = 'Changed'
@@ -206,7 +227,9 @@ describe('files that change on disk', () => {
 
     await on.reload()
     assert.notEqual(await definition(), before)
-    assert.deepEqual((await on.get(on.token, '/v1/actions')).body.actions.map(({ action, title }: any) => [action, title]), [['get_item.v1', 'Changed']])
+    assert.deepEqual(
+      (await on.get(on.token, '/v1/actions')).body.actions.map(({ action, title }: any) => [action, title]), [['get_item.v1', 'Changed']],
+    )
     assertRefused(await on.ask('create_item.v1', { name: 'gone' }), 404, 'UNKNOWN_ACTION')
     assert.equal(digests().length, 1)
     assert.match(digests()[0]!, /^[0-9a-f]{64}$/)
@@ -218,7 +241,9 @@ describe('files that change on disk', () => {
       sheets['get_item.v1'].title = 'Changed'
       sheets['create_item.v1'].input.properties.url = { type: 'string' }
     })
-    await assert.rejects(on.reload(), (error: any) => error.faults.some(({ rule, file }: any) => rule === 'input-chooses-url' && file === 'probe/create_item.v1.yaml'))
+    await assert.rejects(
+      on.reload(), (error: any) => error.faults.some(({ rule, file }: any) => rule === 'input-chooses-url' && file === 'probe/create_item.v1.yaml'),
+    )
     assert.equal((await on.get(on.token, '/v1/actions')).body.actions.find(({ action }: any) => action === 'get_item.v1').title, 'Read an item')
     assert.equal((await on.ask('create_item.v1', { name: 'x' })).body.outcome, 'completed')
   })

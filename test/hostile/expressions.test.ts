@@ -1,5 +1,5 @@
-// Where an expression cannot be evaluated at run time, the safe side is taken: out of scope, not checked, not matched, not known. Against a whole broker,
-// with an upstream that leaves out or twists what the expressions need.
+// Where an expression cannot be evaluated at run time, the safe side is taken: out of scope, not checked, not matched, not known. Against a whole
+// broker, with an upstream that leaves out or twists what the expressions need.
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import type { JsonObject } from '../../src/catalog/catalog.ts'
@@ -18,7 +18,9 @@ beforeEach(() => {
   probe.answers.write = ok({ id: 'one' })
 })
 
-const puts = (): ReadonlyArray<JsonObject> => probe.upstream.ledger.filter(({ method }) => method === 'PUT').map(({ body }) => JSON.parse(body) as JsonObject)
+const puts = (): ReadonlyArray<JsonObject> => probe.upstream.ledger.filter(({ method }) => method === 'PUT').map(
+  ({ body }) => JSON.parse(body) as JsonObject,
+)
 
 function addSheets ({ sheets, policy }: ProbeFolder): void {
   const add = (name: string, change: (sheet: any) => void, from = 'change_item.v1'): void => {
@@ -56,12 +58,16 @@ function addSheets ({ sheets, policy }: ProbeFolder): void {
       { when: 'response.status == 200 && response.body.?state.orValue("") == "done"', outcome: 'completed' },
     ]
   })
-  add('watched', sheet => { sheet.outcomes = [{ when: 'response.body.count == 7', outcome: 'rejected', error: 'SEVEN', message: 'It was seven.' }] }, 'get_item.v1')
+  add('watched', sheet => {
+    sheet.outcomes = [{ when: 'response.body.count == 7', outcome: 'rejected', error: 'SEVEN', message: 'It was seven.' }]
+  }, 'get_item.v1')
   add('read_gone', sheet => {
     sheet.reads.item.allow = [404]
     sheet.checks = [{ require: 'reads.item.status == 200', error: 'ITEM_GONE', message: 'The item is gone.' }]
   })
-  add('settled_already', sheet => { sheet.checks = [{ require: 'reads.item.body.?name.orValue(null) != args.name', outcome: 'already_in_desired_state' }] })
+  add('settled_already', sheet => { sheet.checks = [
+    { require: 'reads.item.body.?name.orValue(null) != args.name', outcome: 'already_in_desired_state' },
+  ] })
 }
 
 let round = 0
@@ -75,7 +81,10 @@ describe('scope that cannot be evaluated', () => {
     for (const claims of [{}, { level: null }, { level: '9' }, { level: [4] }, { level: 3 }, { level: 3.5 - 1 }]) {
       assertRefused(await ask('by_level', {}, claims), 403, 'OUT_OF_SCOPE')
     }
-    for (const claims of [{}, { items: ['one'] }, { items: ['one'], group: null }, { items: ['one'], group: 'a' }, { items: 'one', group: { name: 'a' } }, { items: ['two'], group: { name: 'a' } }]) {
+    for (const claims of [
+      {}, { items: ['one'] }, { items: ['one'], group: null }, { items: ['one'], group: 'a' }, { items: 'one', group: { name: 'a' } },
+      { items: ['two'], group: { name: 'a' } },
+    ]) {
       assertRefused(await ask('by_list', {}, claims), 403, 'OUT_OF_SCOPE')
     }
     assert.equal(probe.upstream.bytes, 0)
@@ -136,7 +145,10 @@ describe('facts that cannot be evaluated', () => {
   })
 
   test('that the upstream does not have, or will not give, refuse; a status that the sheet allows is a fact', async () => {
-    for (const [status, code, answered] of [[404, 'UPSTREAM_NOT_FOUND', 404], [410, 'UPSTREAM_NOT_FOUND', 404], [403, 'CHECK_UNAVAILABLE', 503], [422, 'CHECK_UNAVAILABLE', 503], [302, 'CHECK_UNAVAILABLE', 503]] as const) {
+    for (const [status, code, answered] of [
+      [404, 'UPSTREAM_NOT_FOUND', 404], [410, 'UPSTREAM_NOT_FOUND', 404], [403, 'CHECK_UNAVAILABLE', 503], [422, 'CHECK_UNAVAILABLE', 503],
+      [302, 'CHECK_UNAVAILABLE', 503],
+    ] as const) {
       probe.answers.read = ok({ error: 'x' }, status)
       assertRefused(await ask('check_count'), answered, code)
     }
@@ -155,7 +167,9 @@ describe('facts that cannot be evaluated', () => {
   test('may settle a call unsent: an optional that is there, and equal', async () => {
     probe.answers.read = ok({ id: 'one', name: 'wanted' })
     const same = await ask('settled_already', { name: 'wanted' })
-    assert.deepEqual([same.status, same.body.ok, same.body.outcome, same.body.sent, 'attempt_id' in same.body], [200, true, 'already_in_desired_state', false, false])
+    assert.deepEqual([
+      same.status, same.body.ok, same.body.outcome, same.body.sent, 'attempt_id' in same.body,
+    ], [200, true, 'already_in_desired_state', false, false])
     probe.answers.read = ok({ id: 'one' })
     assert.equal((await ask('settled_already', { name: 'wanted' })).body.outcome, 'completed')
     assert.equal(puts().length, 1)

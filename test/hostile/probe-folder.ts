@@ -39,7 +39,10 @@ const probeDocument = (): any => ({
   paths: {
     '/items/{id}': {
       parameters: [ID],
-      get: { operationId: 'getItem', parameters: [{ name: 'part', in: 'query', schema: string }], responses: { 200: { description: 'it', content: json(ITEM) } } },
+      get: {
+        operationId: 'getItem', parameters: [{ name: 'part', in: 'query', schema: string }],
+        responses: { 200: { description: 'it', content: json(ITEM) } },
+      },
       put: {
         operationId: 'putItem',
         parameters: [{ name: 'If-Match', in: 'header', schema: string }],
@@ -52,7 +55,9 @@ const probeDocument = (): any => ({
       get: {
         operationId: 'findCreated',
         parameters: [{ name: 'key', in: 'query', schema: string }],
-        responses: { 200: { description: 'them', content: json({ type: 'object', required: ['items'], properties: { items: { type: 'array', items: ITEM } } }) } },
+        responses: {
+          200: { description: 'them', content: json({ type: 'object', required: ['items'], properties: { items: { type: 'array', items: ITEM } } }) },
+        },
       },
     },
   },
@@ -61,7 +66,10 @@ const probeDocument = (): any => ({
 
 const ITEM_CHANGE = {
   type: 'object',
-  properties: { name: { type: ['string', 'null'] }, count: { type: 'integer' }, weight: { type: 'number' }, note: { type: ['string', 'null'] }, tags: { type: 'array', items: string } },
+  properties: {
+    name: { type: ['string', 'null'] }, count: { type: 'integer' }, weight: { type: 'number' }, note: { type: ['string', 'null'] },
+    tags: { type: 'array', items: string },
+  },
 }
 
 const SHOWN = closed(['id'], {
@@ -98,7 +106,10 @@ const createItem = (): any => ({
   effect: 'reversible_change',
   consent: 'none',
   retry: 'same_key',
-  input: closed(['name'], { name: text(), count: { type: 'integer' }, weight: { type: 'number' }, note: { type: ['string', 'null'], maxLength: 100 }, tags: { type: 'array', items: text(20), maxItems: 5 } }),
+  input: closed(['name'], {
+    name: text(), count: { type: 'integer' }, weight: { type: 'number' }, note: { type: ['string', 'null'], maxLength: 100 },
+    tags: { type: 'array', items: text(20), maxItems: 5 },
+  }),
   request: {
     body: { name: '${args.name}', count: '${args.?count}', weight: '${args.?weight}', note: '${args.?note}', tags: '${args.?tags}' },
   },

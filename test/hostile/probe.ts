@@ -4,7 +4,9 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Environment } from '../../src/config.ts'
-import { makeSite, startBrokerProcess, startTestBroker, type BrokerProcess, type Client, type Reached, type Site, type TestBroker } from '../support/broker.ts'
+import {
+  makeSite, startBrokerProcess, startTestBroker, type BrokerProcess, type Client, type Reached, type Site, type TestBroker,
+} from '../support/broker.ts'
 import { whole, type Mode } from '../support/hostile-modes.ts'
 import { startHostileUpstream, type HostileUpstream, type LedgerEntry } from '../support/hostile-upstream.ts'
 import { probeFolder, type ProbeFolder } from './probe-folder.ts'
@@ -117,7 +119,9 @@ function auditRows (folder: string): readonly any[] {
 /** The row of a call once the audit has written it: rows of refusals and reads are buffered. */
 export async function rowOf (probe: Probe, correlationId: string): Promise<any> {
   for (;;) {
-    const rows = probe.audit().filter(row => row.correlation_id === correlationId && /^action\.|^execution\.(result|unknown|pending)$/.test(row.event))
+    const rows = probe.audit().filter(
+      row => row.correlation_id === correlationId && /^action\.|^execution\.(result|unknown|pending)$/.test(row.event),
+    )
     if (rows.length > 0) {
       assert.equal(rows.length, 1, `one row a call, not ${JSON.stringify(rows)}`)
       return rows[0]
@@ -134,4 +138,15 @@ export function assertRefused (reached: Reached, status: number, code: string, f
   assert.match(body.correlation_id, /^cor_/)
   assert.ok(!('result' in body) && !('evidence' in body))
   if (field !== undefined) assert.equal(body.error.field, field)
+}
+
+/** Every file of the data folder as one text: state, its journal, audit. */
+export function onDisk (of: Probe): string {
+  const entries = readdirSync(join(of.site.folder, 'data'), { recursive: true, withFileTypes: true })
+  return entries.filter(entry => entry.isFile()).map(entry => readFileSync(join(entry.parentPath, entry.name), 'latin1')).join('\n')
+}
+
+/** `completed`, `rejected CODE`, `completed RESULT_WITHHELD`, … */
+export function saidBy ({ body: { outcome, error, withheld } }: Reached): string {
+  return outcome === 'rejected' ? `rejected ${error.code}` : withheld === undefined ? outcome : `${outcome} ${withheld}`
 }

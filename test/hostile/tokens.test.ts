@@ -1,4 +1,4 @@
-// Access tokens that must not be believed, against a whole broker: all answered alike, nothing read of the body, nothing sent, nobody asked for a key.
+// Access tokens that must not be believed, against a whole broker: all are answered alike, nothing is sent, nobody is asked for a key.
 // The ids in parentheses are those of the list of hostile inputs that this file works through.
 import assert from 'node:assert/strict'
 import { createHmac, createPublicKey } from 'node:crypto'
@@ -60,8 +60,14 @@ describe('a token', () => {
   const ROWS: ReadonlyArray<readonly [id: string, what: string, make: () => Promise<string> | string]> = [
     ['B1', 'without a signature', () => withHeader({ alg: 'none', typ: 'at+jwt', kid: 'k1' })],
     ['B1', 'without a signature, spelt NoNe', () => withHeader({ alg: 'NoNe', typ: 'at+jwt', kid: 'k1' }, 'AAAA')],
-    ['B2', 'signed with the public key as a secret (PEM)', () => withHmac(createPublicKey({ key: key.jwk as never, format: 'jwk' }).export({ type: 'spki', format: 'pem' }) as string)],
-    ['B2', 'signed with the public key as a secret (DER)', () => withHmac(createPublicKey({ key: key.jwk as never, format: 'jwk' }).export({ type: 'spki', format: 'der' }) as Buffer)],
+    [
+      'B2', 'signed with the public key as a secret (PEM)',
+      () => withHmac(createPublicKey({ key: key.jwk as never, format: 'jwk' }).export({ type: 'spki', format: 'pem' }) as string),
+    ],
+    [
+      'B2', 'signed with the public key as a secret (DER)',
+      () => withHmac(createPublicKey({ key: key.jwk as never, format: 'jwk' }).export({ type: 'spki', format: 'der' }) as Buffer),
+    ],
     ['B2', 'signed with the modulus as a secret', () => withHmac(key.jwk.n!)],
     ['B3', 'that never ends', () => signToken(key, { ...claims, exp: undefined })],
     ['B3', 'that ends in ten years', () => signToken(key, { ...claims, exp: now() + 10 * 365 * 86_400 })],
@@ -82,7 +88,12 @@ describe('a token', () => {
     ['B7', 'of an issuer that is a URL of the attacker', () => signToken(stranger, { ...claims, iss: attackerUrl })],
     ['B8', 'with an extension that is critical', () => new CompactSign(new TextEncoder().encode(JSON.stringify({ ...goodClaims(), ...claims })))
       .setProtectedHeader({ alg: 'RS256', kid: 'k1', typ: 'at+jwt', crit: ['x'], x: 1 }).sign(key.privateKey, { crit: { x: true } })],
-    ['B8', 'whose payload is not encoded', () => new SignJWT({ ...goodClaims(), ...claims }).setProtectedHeader({ alg: 'RS256', kid: 'k1', typ: 'at+jwt', b64: true, crit: ['b64'] } as never).sign(key.privateKey)],
+    [
+      'B8', 'whose payload is not encoded',
+      () => new SignJWT({ ...goodClaims(), ...claims }).setProtectedHeader({
+        alg: 'RS256', kid: 'k1', typ: 'at+jwt', b64: true, crit: ['b64'],
+      } as never).sign(key.privateKey),
+    ],
     ['B', 'of a stranger under the name of our key', () => signToken(stranger, claims)],
     ['B', 'of an unknown key', () => signToken(stranger, claims, { kid: 'other' })],
     ['B', 'without the name of a key', () => signToken(key, claims, { kid: undefined })],

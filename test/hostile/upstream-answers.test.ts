@@ -1,7 +1,6 @@
-// What an upstream may answer, and what an agent then sees, against a whole broker: an observation and a write each time. The ledger of the upstream says
-// that every call arrived once. The ids in parentheses are those of the list of hostile inputs that this file works through.
+// What an upstream may answer, and what an agent then sees, against a whole broker: an observation and a write each time. The ledger of the upstream
+// says that every call arrived once. The ids in parentheses are those of the list of hostile inputs that this file works through.
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { askControl } from '../../src/http/control.ts'
@@ -9,7 +8,7 @@ import type { Reached } from '../support/broker.ts'
 import { serverCertificate } from '../support/certificates.ts'
 import { hostileModes, whole, type Mode } from '../support/hostile-modes.ts'
 import { startHostileUpstream, type HostileUpstream } from '../support/hostile-upstream.ts'
-import { assertRefused, JSON_TYPE, ok, READ_SECRET, rowOf, SECRET, startProbe, startProbeProcess, type Probe, type Probing } from './probe.ts'
+import { assertRefused, JSON_TYPE, ok, onDisk, rowOf, saidBy, startProbe, startProbeProcess, type Probing } from './probe.ts'
 
 const closers: Array<() => unknown> = []
 let probe: Probing
@@ -42,14 +41,11 @@ async function write (mode: Mode): Promise<Reached> {
 }
 
 const sent = (method: string): number => probe.upstream.ledger.filter(entry => entry.method === method && entry.path.startsWith('/items')).length
-const status = (code: number, headers: readonly string[] = []): Mode => socket => { socket.write(whole(code, [JSON_TYPE, ...headers], '{"error":"it said so"}')) }
+const status = (code: number, headers: readonly string[] = []): Mode => socket => { socket.write(
+  whole(code, [JSON_TYPE, ...headers], '{"error":"it said so"}'),
+) }
 
 type Said = 'completed' | 'unknown' | 'pending' | `rejected ${string}` | `completed ${string}`
-const saidBy = ({ body }: Reached): string => {
-  const { outcome, error, withheld } = body
-  return outcome === 'rejected' ? `rejected ${error.code}` : withheld === undefined ? outcome : `${outcome} ${withheld}`
-}
-
 describe('the outcome', () => {
   const told: Reached[] = []
   const ROWS: ReadonlyArray<readonly [id: string, what: string, mode: Mode, observed: Said, written: Said]> = [
@@ -74,19 +70,32 @@ describe('the outcome', () => {
     ['C10', 'JSON that is said to be HTML', hostileModes['html-around-json']!, 'rejected RESULT_INVALID', 'unknown'],
     ['C10', 'HTML that is said to be JSON', hostileModes['json-around-html']!, 'rejected RESULT_INVALID', 'unknown'],
     ['C10', 'an encoded body', hostileModes['gzip']!, 'rejected RESULT_INVALID', 'unknown'],
-    ['C10', 'JSON in another charset', socket => { socket.write(whole(200, ['Content-Type: application/json; charset=utf-16'], '{"id":"x"}')) }, 'rejected RESULT_INVALID', 'unknown'],
+    [
+      'C10', 'JSON in another charset', socket => { socket.write(whole(200, ['Content-Type: application/json; charset=utf-16'], '{"id":"x"}')) },
+      'rejected RESULT_INVALID', 'unknown',
+    ],
     ['C10', 'JSON of seventy levels', ok(`{"id":"x","tags":${'['.repeat(70)}${']'.repeat(70)}}`), 'rejected RESULT_INVALID', 'unknown'],
     ['R03', 'a body that the view cannot be made of', ok({ name: 'no id' }), 'rejected RESULT_INVALID', 'completed RESULT_INVALID'],
-    ['R01', 'a result that is larger than the sheet allows', ok({ id: 'x'.repeat(3_000) }), 'rejected RESULT_TOO_LARGE', 'completed RESULT_TOO_LARGE'],
-    ['C8', 'an integer that no double holds, in a field that is shown', ok('{"id":"x","count":9007199254740993}'), 'rejected RESULT_INVALID', 'completed RESULT_INVALID'],
+    [
+      'R01', 'a result that is larger than the sheet allows', ok({ id: 'x'.repeat(3_000) }), 'rejected RESULT_TOO_LARGE',
+      'completed RESULT_TOO_LARGE',
+    ],
+    [
+      'C8', 'an integer that no double holds, in a field that is shown', ok('{"id":"x","count":9007199254740993}'), 'rejected RESULT_INVALID',
+      'completed RESULT_INVALID',
+    ],
     ['C12', 'one that no double holds, in a field that is not', ok('{"id":"x","version":9007199254740993}'), 'completed', 'completed'],
     ['C8', 'nothing, with 204', hostileModes['no-content']!, 'rejected RESULT_INVALID', 'completed RESULT_INVALID'],
     ['C22', '202', ok({ id: 'x' }, 202), 'rejected RESULT_INVALID', 'pending'],
-    ...[301, 302, 303, 307, 308].map(code => ['C1', `a redirect with ${code}`, status(code, ['Location: http://169.254.169.254/latest/meta-data']), 'rejected UPSTREAM_REJECTED', 'unknown'] as const),
+    ...[301, 302, 303, 307, 308].map(code => [
+      'C1', `a redirect with ${code}`, status(code, ['Location: http://169.254.169.254/latest/meta-data']), 'rejected UPSTREAM_REJECTED', 'unknown',
+    ] as const),
     ...[404, 410].map(code => ['X12', String(code), status(code), 'rejected UPSTREAM_NOT_FOUND', 'unknown'] as const),
     ...[409, 412].map(code => ['X12', String(code), status(code), 'rejected UPSTREAM_CONFLICT', 'unknown'] as const),
     ...[425, 429].map(code => ['X12', String(code), status(code), 'rejected UPSTREAM_RATE_LIMITED', 'rejected UPSTREAM_RATE_LIMITED'] as const),
-    ...[400, 405, 415, 422, 451].map(code => ['X12', String(code), status(code), 'rejected UPSTREAM_REJECTED', 'rejected UPSTREAM_REJECTED'] as const),
+    ...[400, 405, 415, 422, 451].map(code => [
+      'X12', String(code), status(code), 'rejected UPSTREAM_REJECTED', 'rejected UPSTREAM_REJECTED',
+    ] as const),
     ...[408, 500, 502, 503, 504].map(code => ['X12', String(code), status(code), 'rejected UPSTREAM_ERROR', 'unknown'] as const),
     ['C19', '403', status(403), 'rejected CREDENTIAL_REFUSED', 'rejected CREDENTIAL_REFUSED'],
   ]
@@ -98,7 +107,9 @@ describe('the outcome', () => {
       assert.deepEqual([sent('GET'), sent('POST')], [1, 1])
       for (const { body } of [one, two]) {
         assert.equal(body.sent, true)
-        assert.doesNotMatch(JSON.stringify(body), /it said so|169\.254|127\.0\.0\.1|\/items|node:|\.ts/, 'nothing of the upstream, no address, no place in our files')
+        assert.doesNotMatch(
+          JSON.stringify(body), /it said so|169\.254|127\.0\.0\.1|\/items|node:|\.ts/, 'nothing of the upstream, no address, no place in our files',
+        )
       }
       told.push(one, two)
     })
@@ -126,9 +137,14 @@ describe('the outcome', () => {
     const on = await startProbe(t, {
       change: ({ sheets, document }) => {
         const { properties } = document.paths['/items'].post.responses[200].content['application/json'].schema
-        document.paths['/items'].post.responses[200].content['application/json'].schema = { type: 'object', properties: { ...properties, error: { type: 'string' }, ok: { type: 'boolean' } } }
+        document.paths['/items'].post.responses[200].content['application/json'].schema = {
+          type: 'object', properties: { ...properties, error: { type: 'string' }, ok: { type: 'boolean' } },
+        }
         sheets['create_item.v1'].outcomes = [
-          { when: 'response.status == 200 && response.body.error == "duplicate"', outcome: 'rejected', error: 'ALREADY_THERE', message: 'There is one already.' },
+          {
+            when: 'response.status == 200 && response.body.error == "duplicate"', outcome: 'rejected', error: 'ALREADY_THERE',
+            message: 'There is one already.',
+          },
           { when: 'response.status == 200 && response.body.ok', outcome: 'completed' },
         ]
       },
@@ -177,11 +193,16 @@ describe('what comes back from an upstream', () => {
       assert.doesNotMatch(JSON.stringify(rest), /SYSTEM|approve/)
     }
     // In an error nothing of it stands at all.
-    for (const { body } of [await read(ok({ error: name }, 422)), await write(ok({ error: name }, 422))]) assert.doesNotMatch(JSON.stringify(body), /SYSTEM|approve/)
+    for (const { body } of [
+      await read(ok({ error: name }, 422)), await write(ok({ error: name }, 422)),
+    ]) assert.doesNotMatch(JSON.stringify(body), /SYSTEM|approve/)
   })
 
   test('in its headers is neither forwarded nor kept (C18)', async () => {
-    const headers = ['Set-Cookie: sid=MARK-1', 'Location: https://a.example/MARK-2', 'WWW-Authenticate: Bearer token="MARK-3"', 'X-Internal: MARK-4', 'Link: <MARK-5>; rel=next', 'Server: MARK-6']
+    const headers = [
+      'Set-Cookie: sid=MARK-1', 'Location: https://a.example/MARK-2', 'WWW-Authenticate: Bearer token="MARK-3"', 'X-Internal: MARK-4',
+      'Link: <MARK-5>; rel=next', 'Server: MARK-6',
+    ]
     for (const code of [200, 403, 404, 422, 500]) {
       for (const reached of [await read(ok({ id: 'one' }, code, headers)), await write(ok({ id: 'one' }, code, headers))]) {
         assert.doesNotMatch(`${JSON.stringify(reached.body)}${JSON.stringify([...reached.headers])}`, /MARK-/)
@@ -189,109 +210,6 @@ describe('what comes back from an upstream', () => {
     }
     await rowOf(probe, (await read(ok({ id: 'one' }))).body.correlation_id)
     assert.doesNotMatch(onDisk(probe), /MARK-/)
-  })
-})
-
-/** Every file of the data folder as one text: state, its journal, audit. */
-function onDisk (of: Probe): string {
-  const folder = join(of.site.folder, 'data')
-  return readdirSync(folder, { recursive: true, encoding: 'utf8', withFileTypes: true } as never).map((entry: any) => entry.isFile() ? readFileSync(join(entry.parentPath, entry.name), 'latin1') : '').join('\n')
-}
-
-/** The ways in which an echo is written. */
-function echoes (secret: string): ReadonlyArray<readonly [how: string, text: string]> {
-  const bytes = Buffer.from(secret)
-  const unicode = [...secret].map(letter => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')
-  return [
-    ['as it is', JSON.stringify(secret).slice(1, -1)],
-    ...[0, 1, 2].map(offset => [`in base64 at offset ${offset}`, Buffer.concat([Buffer.alloc(offset, 0x61), bytes, Buffer.from('zz')]).toString('base64')] as const),
-    ['in base64url', bytes.toString('base64url')],
-    ['percent-encoded', encodeURIComponent(secret)],
-    ['percent-encoded in lower case', encodeURIComponent(secret).replace(/%../g, escape => escape.toLowerCase())],
-    ['in hex', bytes.toString('hex')],
-    ['in hex in capitals', bytes.toString('hex').toUpperCase()],
-    ['in escapes of JSON', unicode],
-    ['in character references', [...secret].map(letter => `&#${letter.charCodeAt(0)};`).join('')],
-    ['inside other text', `the key ${JSON.stringify(secret).slice(1, -1)} is wrong`],
-  ]
-}
-
-describe('our own secret in an answer', () => {
-  for (const [how, text] of echoes(SECRET)) {
-    test(`${how} keeps the whole answer back, of an observation and of a write (C13)`, async () => {
-      const body = `{"id":"one","name":"${text}"}`
-      const [one, two] = [await read(ok(body)), await write(ok(body))]
-      assert.deepEqual([saidBy(one), saidBy(two)], ['rejected RESULT_WITHHELD', 'completed RESULT_WITHHELD'])
-      assert.equal(two.body.result, null)
-      const later = await probe.attempt(await tokenOf(), two.body.attempt_id, 0)
-      assert.deepEqual([later.body.outcome, later.body.withheld, later.body.result], ['completed', 'RESULT_WITHHELD', null])
-    })
-  }
-  const tokenOf = (): Promise<string> => probe.site.token({ roles: ['prober'], run: `run-${calls}` })
-
-  test('in a header or in a refusal, or where the view does not look, raises the same alarm and shows nothing (C13)', async () => {
-    const withheld = (): number => probe.audit().filter(row => row.event === 'response.withheld').length
-    await rowOf(probe, (await read(ok({ id: 'one' }))).body.correlation_id)
-    const before = withheld()
-    const rows: ReadonlyArray<readonly [Mode, string, string]> = [
-      [ok({ id: 'one' }, 200, [`X-Echo: ${SECRET}`]), 'rejected RESULT_WITHHELD', 'completed RESULT_WITHHELD'],
-      [ok({ id: 'one', ssn: SECRET }), 'rejected RESULT_WITHHELD', 'completed RESULT_WITHHELD'],
-      [ok({ error: `bad key ${SECRET}` }, 422), 'rejected RESULT_WITHHELD', 'rejected UPSTREAM_REJECTED'],
-    ]
-    for (const [mode, observed, written] of rows) assert.deepEqual([saidBy(await read(mode)), saidBy(await write(mode))], [observed, written])
-    await rowOf(probe, (await read(ok({ id: 'one' }))).body.correlation_id)
-    assert.equal(withheld() - before, 6, 'one row an answer')
-    assert.match(await probe.metrics(), /aval_results_withheld_total\{[^}]*RESULT_WITHHELD[^}]*\} [1-9]/)
-  })
-
-  test('split over two fields, or backwards, is not seen: that is the limit (C14)', async () => {
-    const half = SECRET.length / 2
-    const split = await read(ok({ id: SECRET.slice(0, half), name: SECRET.slice(half) }))
-    assert.deepEqual(split.body.result, { id: SECRET.slice(0, half), name: SECRET.slice(half) })
-    const backwards = [...SECRET].reverse().join('')
-    assert.equal((await read(ok({ id: backwards }))).body.result.id, backwards)
-  })
-
-  test('stands in no answer, log line, audit row, metric or file, whatever the upstream did with it (C13, L02, L03)', async t => {
-    const on = await startProbeProcess(t, {
-      change: ({ upstream }) => {
-        delete upstream.credential
-        upstream.credentials = { read: { scheme: { in: 'query', name: 'api_key' }, secret: 'env:PROBE_READ_KEY' }, write: { scheme: 'key', secret: 'env:PROBE_KEY' } }
-      },
-    })
-    const told: string[] = []
-    const see = async (reached: Promise<Reached>): Promise<void> => {
-      const { body, headers } = await reached
-      told.push(JSON.stringify(body), JSON.stringify([...headers]))
-    }
-    for (const secret of [SECRET, READ_SECRET]) {
-      for (const [how, text] of echoes(secret)) {
-        for (const mode of [ok(`{"id":"one","name":"${text}"}`), ok(`{"error":"${text}"}`, 422), ok('{"id":"one"}', 200, [`X-Echo: ${text.replaceAll('\\', '')}`])]) {
-          Object.assign(on.answers, { read: mode, write: mode, lookup: mode })
-          await see(on.ask('get_item.v1', { id: 'one' }))
-          await see(on.ask('create_item.v1', { name: how }))
-          if (secret === READ_SECRET) await see(on.ask('change_item.v1', { id: 'one', name: how }))
-        }
-      }
-    }
-    for (const mode of ['silent', 'garbage', 'reset-after', 'large-head', 'redirect']) {
-      Object.assign(on.answers, { read: hostileModes[mode], write: hostileModes[mode] })
-      await see(on.ask('get_item.v1', { id: 'one' }))
-      await see(on.ask('create_item.v1', { name: mode }))
-    }
-    assert.ok(on.upstream.ledger.some(({ headers }) => headers['x-probe-key'] === SECRET), 'it was really sent')
-    assert.ok(on.upstream.ledger.some(({ path }) => path.endsWith(`api_key=${READ_SECRET}`)), 'and so was the other one')
-    told.push(await on.metrics())
-    assert.equal(await on.stop(), 0)
-    told.push(on.log(), onDisk(on))
-    assert.match(on.log(), /"correlation_id"/, 'there is a log')
-    const all = told.join('\n')
-    for (const secret of [SECRET, READ_SECRET]) {
-      for (const [how, text] of echoes(secret)) {
-        if (how !== 'inside other text') assert.ok(!all.includes(text), `${how}: ${all.slice(Math.max(0, all.indexOf(text) - 200), all.indexOf(text) + 100)}`)
-      }
-      assert.ok(!all.includes(secret))
-    }
   })
 })
 
@@ -335,14 +253,19 @@ describe('a credential that is refused', () => {
     const first = await on.ask('get_item.v1', { id: 'one' })
     assert.deepEqual([first.status, saidBy(first), first.body.error.retryable], [200, 'rejected CREDENTIAL_REFUSED', false])
     for (let n = 0; n < 5; n++) {
-      for (const reached of [await on.ask('get_item.v1', { id: 'one' }), await on.ask('create_item.v1', { name: `n${n}` }), await on.ask('change_item.v1', { id: 'one', name: `n${n}` })]) {
+      for (const reached of [
+        await on.ask('get_item.v1', { id: 'one' }), await on.ask('create_item.v1', { name: `n${n}` }),
+        await on.ask('change_item.v1', { id: 'one', name: `n${n}` }),
+      ]) {
         assertRefused(reached, 503, 'CREDENTIAL_UNAVAILABLE')
         assert.ok(reached.body.error.retry_after_seconds >= 1 && reached.body.error.retry_after_seconds <= 30)
         assert.equal(reached.headers.get('retry-after'), String(reached.body.error.retry_after_seconds))
       }
     }
     assert.equal(on.upstream.ledger.length, 1)
-    assert.ok((await on.get(on.token, '/v1/attempts')).body.attempts.every((one: any) => one.sent === false), 'what was begun was closed as never sent')
+    assert.ok(
+      (await on.get(on.token, '/v1/attempts')).body.attempts.every((one: any) => one.sent === false), 'what was begun was closed as never sent',
+    )
   })
 
   test('for one object alone (403) does not rest, and is not asked again by itself (C19)', async () => {

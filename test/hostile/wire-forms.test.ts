@@ -1,5 +1,5 @@
-// Documents that gateways and converters elsewhere stumble over, each under a sheet of a whole broker: what the upstream then really receives, byte for
-// byte. F-n are the documents of test/cases/openapi; the other ids in parentheses are those of the list of faults that this file works through.
+// Documents that gateways and converters elsewhere stumble over, each under a sheet of a whole broker: what the upstream then really receives.
+// F-n are the documents of test/cases/openapi; the other ids in parentheses are those of the list of faults that this file works through.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,37 +15,57 @@ let token: string
 
 const text = { type: 'string', maxLength: 200 }
 const list = { type: 'array', maxItems: 5, items: text }
-const closed = (properties: object, required: readonly string[] = []): object => ({ type: 'object', additionalProperties: false, required, properties })
+const closed = (properties: object, required: readonly string[] = []): object => ({
+  type: 'object', additionalProperties: false, required, properties,
+})
 
 /** A sheet by its document, operation, input and request. */
-function sheet (document: string, action: string, operation: string, input: Record<string, object>, required: readonly string[], request: object, more: object = {}): readonly [string, object] {
+function sheet (
+  document: string, action: string, operation: string, input: Record<string, object>, required: readonly string[], request: object, more: object = {},
+): readonly [string, object] {
   const write = !['styles', 'me', 'file', 'hdrs'].includes(operation)
   return [`${document.toLowerCase()}/${action}.v1`, {
-    action, version: 1, upstream: document.toLowerCase(), operation, title: action, description: action, consent: 'none', input: closed(input, required), request,
+    action, version: 1, upstream: document.toLowerCase(), operation, title: action, description: action, consent: 'none',
+    input: closed(input, required), request,
     ...(write ? { effect: 'reversible_change', retry: 'never', lookup: 'none' } : { effect: 'observation', retry: 'never' }),
     ...more,
   }]
 }
 
 const SHEETS = Object.fromEntries([
-  sheet('F-6', 'styles', 'styles', { ids: { type: 'array', minItems: 1, maxItems: 9, items: { type: 'integer' } }, words: list, from: text, to: text, open: text }, ['ids'], {
+  sheet('F-6', 'styles', 'styles', {
+    ids: { type: 'array', minItems: 1, maxItems: 9, items: { type: 'integer' } }, words: list, from: text, to: text, open: text,
+  }, ['ids'], {
     path: { ids: '${args.ids}' },
-    query: { q1: '${args.?words}', q2: '${args.?words}', q3: '${args.?words}', q4: '${args.?words}', q5: { from: '${args.?from}', to: '${args.?to}' }, q6: '${args.?open}' },
+    query: {
+      q1: '${args.?words}', q2: '${args.?words}', q3: '${args.?words}', q4: '${args.?words}', q5: { from: '${args.?from}', to: '${args.?to}' },
+      q6: '${args.?open}',
+    },
     headers: { 'X-Ids': '${args.ids}' },
   }),
   sheet('F-8', 'me', 'me', { region: text, variant: text }, [], { cookies: { region: '${args.?region}', variant: '${args.?variant}' } }),
   sheet('F-9', 'form_it', 'formIt', { tags: list, a: text }, ['tags', 'a'], { body: { tags: '${args.tags}', meta: { a: '${args.a}' } } }),
-  sheet('F-9', 'upload', 'upload', { bytes: text, title: text }, ['bytes', 'title'], { body: { file: '${args.bytes}', meta: { title: '${args.title}' } } }),
-  sheet('F-9', 'raw', 'raw', { bytes: text, size: { type: 'integer' } }, ['size'], { body: 'AAEC/w==', headers: { 'X-Size': '${args.size}', 'X-Note': '${args.?bytes}' } }),
+  sheet('F-9', 'upload', 'upload', { bytes: text, title: text }, ['bytes', 'title'], {
+    body: { file: '${args.bytes}', meta: { title: '${args.title}' } },
+  }),
+  // Bytes are never an agent's to choose; these stand in the sheet.
+  sheet('F-9', 'raw', 'raw', { size: { type: 'integer' } }, ['size'], { body: 'AAEC/w==', headers: { 'X-Size': '${args.size}' } }),
   sheet('F-9', 'multi_text', 'multi', { note: text }, ['note'], { body: 'The note: ${args.note}', media_type: 'text/plain' }),
   sheet('F-9', 'multi_json', 'multi', { note: text }, ['note'], { body: { note: '${args.note}' } }),
   sheet('F-11', 'clash', 'clash', { id: text, body: text, server: text, contentType: text }, ['id'], {
-    path: { id: '${args.id}' }, query: { id: 7, body: '${args.?body}', server: '${args.?server}', contentType: '${args.?contentType}' }, headers: { id: 'h' }, body: { id: true, body: '${args.?body}' },
+    path: { id: '${args.id}' },
+    query: { id: 7, body: '${args.?body}', server: '${args.?server}', contentType: '${args.?contentType}' },
+    headers: { id: 'h' },
+    body: { id: true, body: '${args.?body}' },
   }),
   sheet('F-19', 'drop_note', 'dropNote', { uid: text, nid: text }, ['uid', 'nid'], { path: { uid: '${args.uid}', nid: '${args.nid}' } }),
   sheet('F-19', 'file', 'file', { name: text, ext: text }, ['name', 'ext'], { path: { name: '${args.name}', ext: '${args.ext}' } }),
-  sheet('F-20', 'hdrs', 'hdrs', { page: { type: 'integer' }, note: text }, ['page'], { headers: { 'X-Page': '${args.page}', 'X-Note': '${args.?note}' } }),
-  sheet('F-1', 'create_folder', 'createFolder', { label: text, child: text }, ['label', 'child'], { body: { label: '${args.label}', children: [{ label: '${args.child}', children: [] }], aliases: { a: { label: 'A' } } } }),
+  sheet('F-20', 'hdrs', 'hdrs', { page: { type: 'integer' }, note: text }, ['page'], {
+    headers: { 'X-Page': '${args.page}', 'X-Note': '${args.?note}' },
+  }),
+  sheet('F-1', 'create_folder', 'createFolder', { label: text, child: text }, ['label', 'child'], {
+    body: { label: '${args.label}', children: [{ label: '${args.child}', children: [] }], aliases: { a: { label: 'A' } } },
+  }),
 ])
 const DOCUMENTS = ['F-1', 'F-6', 'F-8', 'F-9', 'F-11', 'F-19', 'F-20']
 const actions = Object.keys(SHEETS).map(path => path.split('/')[1]!)
@@ -63,7 +83,10 @@ before(async () => {
     env[secret] = `secret-of-${name}`
     files[`openapi/${document}.yaml`] = readFileSync(join(import.meta.dirname, '../cases/openapi', `${document}.yaml`), 'utf8')
     const scheme = document === 'F-20' ? 'k' : { in: 'header', name: 'X-Credential' }
-    files[`actions/${name}/upstream.yaml`] = JSON.stringify({ upstream: name, openapi: `${document}.yaml`, server: `${upstream.origin}/base`, networks: ['loopback'], credential: { scheme, secret: `env:${secret}` } })
+    files[`actions/${name}/upstream.yaml`] = JSON.stringify({
+      upstream: name, openapi: `${document}.yaml`, server: `${upstream.origin}/base`, networks: ['loopback'],
+      credential: { scheme, secret: `env:${secret}` },
+    })
   }
   for (const [path, content] of Object.entries(SHEETS)) files[`actions/${path}.yaml`] = JSON.stringify(content)
   const site = await makeSite({ files, env })
@@ -88,7 +111,9 @@ async function arrived (document: string, action: string, args: object): Promise
 
 describe('a request', () => {
   test('has its parameters in the style and explode of the document, by its defaults (C13, C14, F-6)', async () => {
-    const { method, path, headers } = await arrived('F-6', 'styles', { ids: [1, 2, 3], words: ['a', 'c&d'], from: '1=1', to: 'x]', open: 'a/b?c=d&e#f' })
+    const { method, path, headers } = await arrived('F-6', 'styles', {
+      ids: [1, 2, 3], words: ['a', 'c&d'], from: '1=1', to: 'x]', open: 'a/b?c=d&e#f',
+    })
     assert.equal(method, 'GET')
     assert.equal(path, '/base/s/.1.2.3?q1=a&q1=c%26d&q2=a,c%26d&q3=a%7Cc%26d&q4=a%20c%26d&q5%5Bfrom%5D=1%3D1&q5%5Bto%5D=x%5D&q6=a/b?c%3Dd%26e%23f')
     assert.equal(headers['x-ids'], '1,2,3')
@@ -99,8 +124,10 @@ describe('a request', () => {
     assert.equal(path, '/base/s/.7?q5%5Bfrom%5D=x')
   })
 
-  test('that would say something else than its values do is not sent: a value with the separator of its place, an object with nothing in it (F-6)', async () => {
-    for (const [args, rule] of [[{ ids: [1], words: ['a b'], from: 'x' }, 'separator'], [{ ids: [1], words: ['a|b'], from: 'x' }, 'separator'], [{ ids: [1] }, 'empty']] as const) {
+  test('that would say something else than its values is not sent: a separator inside a value, an object of nothing (F-6)', async () => {
+    for (const [args, rule] of [
+      [{ ids: [1], words: ['a b'], from: 'x' }, 'separator'], [{ ids: [1], words: ['a|b'], from: 'x' }, 'separator'], [{ ids: [1] }, 'empty'],
+    ] as const) {
       const reached = await ask('styles', args)
       assertRefused(reached, 422, 'INVALID_ARGUMENTS')
       assert.equal(reached.body.error.rule, rule)
@@ -114,7 +141,7 @@ describe('a request', () => {
     assert.equal((await arrived('F-8', 'me', {})).headers['cookie'], undefined)
   })
 
-  test('has the body that its media type asks for: a form by its encoding, parts with types of their own, bytes, text, JSON (C17, C19, F-9)', async () => {
+  test('has the body that its media type asks for: a form, parts with types of their own, bytes, text, JSON (C17, C19, F-9)', async () => {
     const form = await arrived('F-9', 'form_it', { tags: ['a', 'b&c'], a: 'x=y' })
     assert.deepEqual([form.headers['content-type'], form.body], ['application/x-www-form-urlencoded', 'tags=a%20b%26c&meta%5Ba%5D=x%3Dy'])
 
@@ -130,7 +157,9 @@ describe('a request', () => {
     const raw = await arrived('F-9', 'raw', { size: 4 })
     assert.deepEqual([raw.method, raw.headers['content-type'], raw.headers['content-length']], ['PUT', 'application/octet-stream', '4'])
 
-    for (const [action, type, body] of [['multi_text', 'text/plain; charset=utf-8', 'The note: ü {"a":1}'], ['multi_json', 'application/json', '{"note":"ü {\\"a\\":1}"}']] as const) {
+    for (const [action, type, body] of [
+      ['multi_text', 'text/plain; charset=utf-8', 'The note: ü {"a":1}'], ['multi_json', 'application/json', '{"note":"ü {\\"a\\":1}"}'],
+    ] as const) {
       upstreams['F-9']!.clear()
       const sent = await arrived('F-9', action, { note: 'ü {"a":1}' })
       assert.deepEqual([sent.headers['content-type'], sent.body], [type, body])
@@ -146,7 +175,9 @@ describe('a request', () => {
   test('has each path value in its own segment, or is not sent at all (C37, C44, F-19)', async () => {
     assert.equal((await arrived('F-19', 'drop_note', { uid: 'a b', nid: 'ü' })).path, '/base/users/a%20b/notes/%C3%BC')
     upstreams['F-19']!.clear()
-    for (const [uid, nid] of [['..', 'x'], ['x', '..'], ['a/../..', 'x'], ['x', '%2e%2e'], ['x', ''], ['x?admin=1', 'y'], ['x', 'y#z'], ['x', 'y;z'], ['\u0000', 'y']]) {
+    for (const [uid, nid] of [
+      ['..', 'x'], ['x', '..'], ['a/../..', 'x'], ['x', '%2e%2e'], ['x', ''], ['x?admin=1', 'y'], ['x', 'y#z'], ['x', 'y;z'], ['\u0000', 'y'],
+    ]) {
       assertRefused(await ask('drop_note', { uid, nid }), 422, 'INVALID_ARGUMENTS')
     }
     for (const [name, ext] of [['.', ''], ['', '.'], ['a', '/etc']]) assertRefused(await ask('file', { name, ext }), 422, 'INVALID_ARGUMENTS')
@@ -156,9 +187,13 @@ describe('a request', () => {
 
   test('has headers of one line, and the credential where the document says, whatever an agent puts elsewhere (C40, F-20)', async () => {
     const { headers } = await arrived('F-20', 'hdrs', { page: 3, note: 'plain' })
-    assert.deepEqual([headers['x-page'], headers['x-note'], headers['x-api-key'], headers['authorization']], ['3', 'plain', 'secret-of-f-20', undefined])
+    assert.deepEqual([
+      headers['x-page'], headers['x-note'], headers['x-api-key'], headers['authorization'],
+    ], ['3', 'plain', 'secret-of-f-20', undefined])
     upstreams['F-20']!.clear()
-    for (const note of ['a\r\nX-Api-Key: mine', 'a\nb', '\u0000', 'é', ' ']) assert.equal((await ask('hdrs', { page: 3, note })).body.sent, false, JSON.stringify(note))
+    for (const note of [
+      'a\r\nX-Api-Key: mine', 'a\nb', '\u0000', 'é', ' ',
+    ]) assert.equal((await ask('hdrs', { page: 3, note })).body.sent, false, JSON.stringify(note))
     assert.equal(upstreams['F-20']!.bytes, 0)
   })
 
