@@ -38,7 +38,8 @@ test('an agent that stops waiting for an attempt costs nothing, and may ask agai
   const { body } = await broker.call(token, 'do_work.v1', { item: 'unknown', amount: 1 }, 'key-1')
   for (let times = 0; times < 5; times++) {
     const gone = new AbortController()
-    const asked = fetch(`${broker.agentsUrl}${body.next.path}?wait=30s`, { headers: { authorization: `Bearer ${token}` }, signal: gone.signal }).catch(() => null)
+    const headers = { authorization: `Bearer ${token}` }
+    const asked = fetch(`${broker.agentsUrl}${body.next.path}?wait=30s`, { headers, signal: gone.signal }).catch(() => null)
     await sleep(20)
     gone.abort()
     assert.equal(await asked, null)
@@ -108,7 +109,9 @@ test('many cancels race with many dispatches: each call is either cancelled and 
       const { body } = await broker.get(token, '/v1/attempts?limit=1')
       const [latest] = body.attempts
       if (latest !== undefined && latest.outcome === 'pending') {
-        cancels.push(broker.post(token, `/v1/attempts/${latest.attempt_id}/cancel`).then(({ body: said }) => { if (said.cancel === 'cancelled') cancelled++ }))
+        cancels.push(broker.post(token, `/v1/attempts/${latest.attempt_id}/cancel`).then(({ body: said }) => {
+          if (said.cancel === 'cancelled') cancelled++
+        }))
       }
     }
     await Promise.all(cancels)
@@ -130,6 +133,7 @@ test('a write that is still open after 20 s is answered 202, goes on, and comple
   assert.equal(headers.get('location'), `/v1/attempts/${body.attempt_id}`)
   assert.equal(works.effects.length, 0, 'it was answered before anything had come of it')
   const settled = await broker.attempt(token, body.attempt_id)
-  assert.deepEqual([settled.status, settled.body.outcome, settled.body.result, settled.body.evidence.source], [200, 'completed', { work_id: 'work_1' }, 'response'])
+  assert.deepEqual([settled.status, settled.body.outcome, settled.body.result], [200, 'completed', { work_id: 'work_1' }])
+  assert.equal(settled.body.evidence.source, 'response')
   assert.equal(works.writes.length, 1)
 })

@@ -31,7 +31,8 @@ async function completes (rig: Rig, broker: BrokerProcess, id: string): Promise<
   rig.works.onRead = asked => asked.honest()
   rig.works.onWrite = asked => asked.honest()
   const settled = await broker.attempt(rig.token, id, 50_000)
-  assert.deepEqual([settled.status, settled.body.outcome, settled.body.result, settled.body.evidence?.source], [200, 'completed', { work_id: 'work_1' }, 'lookup'])
+  assert.deepEqual([settled.status, settled.body.outcome, settled.body.result], [200, 'completed', { work_id: 'work_1' }])
+  assert.equal(settled.body.evidence.source, 'lookup')
   assert.equal(rig.works.writes.length, 1)
 }
 

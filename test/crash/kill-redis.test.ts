@@ -17,7 +17,8 @@ test('kill -9 at any moment of a write, on Redis, near or slow: one effect for e
   // Starts twice as fast; written by a process that ends in order.
   const compiled = join(site.folder, 'compiled')
   let started = 0
-  const launch = (): Promise<BrokerProcess> => startBrokerProcess(site, { NODE_COMPILE_CACHE: compiled, AVAL_DATA: join(site.folder, `data-${started++ % 3}`) })
+  const launch = (): Promise<BrokerProcess> =>
+    startBrokerProcess(site, { NODE_COMPILE_CACHE: compiled, AVAL_DATA: join(site.folder, `data-${started++ % 3}`) })
   await (await launch()).stop()
   // The next replica starts while the one before it serves: it takes over what the killed one leaves behind.
   let next = launch()

@@ -1,5 +1,5 @@
-// kill -9 of the broker at every moment of a write, while agents go on asking. The works keep no promise about repeats: a second send would be a second
-// effect.
+// kill -9 of the broker at every moment of a write, while agents go on asking. The works keep no promise about repeats: a second send would be a
+// second effect.
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BrokerProcess, Reached, Site } from '../support/broker.ts'
@@ -64,7 +64,8 @@ export async function survive (campaign: Campaign): Promise<Told> {
 
   const employ = async (item: string): Promise<void> => {
     open += 1
-    const errand = { token, action: 'do_work.v1', args: { item, amount: 7 }, key: `key-of-${item}`, heard: (answer: Reached) => history.hold(item, answer) }
+    const heard = (answer: Reached): void => history.hold(item, answer)
+    const errand = { token, action: 'do_work.v1', args: { item, amount: 7 }, key: `key-of-${item}`, heard }
     const last = await persist(() => broker, errand, () => failure !== null || performance.now() > endsAtMs)
     assert.equal(last.body.outcome, 'completed', JSON.stringify(last.body))
     open -= 1

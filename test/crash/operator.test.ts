@@ -30,7 +30,8 @@ test('`aval attempts --unknown` lists what a person must decide, and `aval resol
   const done = await lose(rig, broker, 'done', true)
   const undone = await lose(rig, broker, 'undone', false)
   const busy = await broker.call(token, 'replace_item.v1', { item: 'undone', text: 'another' }, 'key-another')
-  assert.deepEqual([busy.status, busy.body.error.code, busy.body.sent], [409, 'TARGET_BUSY', false], 'nothing tells the two writes apart, so the second waits for a person')
+  // Nothing tells the two writes apart, so the second one must wait for the person.
+  assert.deepEqual([busy.status, busy.body.error.code, busy.body.sent], [409, 'TARGET_BUSY', false])
 
   const listed = await run(t, rig, ['attempts', '--unknown'])
   assert.equal(listed.code, 1, listed.stderr)
@@ -60,7 +61,7 @@ test('`aval attempts --unknown` lists what a person must decide, and `aval resol
   assert.equal(next.body.outcome, 'completed', 'the target is free')
 })
 
-test('an agent hands an unknown attempt to a person: it is looked up no more, says that a person was asked, and what the person says is told to it', async t => {
+test('an agent hands an unknown attempt to a person: it says that a person was asked, and later what the person said', async t => {
   const rig = await makeRig(t)
   const { works, token } = rig
   const broker = await serve(t, rig)
@@ -92,9 +93,13 @@ test('a run that is stopped admits no further call, on any replica; what was sen
   assert.deepEqual([stopped.status, stopped.body.ok, stopped.body.stopped, stopped.body.run], [200, true, true, 'run-1'])
   for (const { broker } of [one, other]) {
     const { status, body } = await broker.call(token, 'do_work.v1', { item: 'too late', amount: 1 }, 'key-2')
-    assert.deepEqual([status, body.error.code, body.sent], [403, 'RUN_STOPPED', false], 'at once, also where the list of stopped runs was not read yet')
+    // At once, also where the list of stopped runs was not read yet.
+    assert.deepEqual([status, body.error.code, body.sent], [403, 'RUN_STOPPED', false])
   }
-  await until('reads are refused on the other replica too', async () => (await other.broker.call(token, 'get_item.v1', { item: 'any' })).body.error?.code === 'RUN_STOPPED')
+  await until('reads are refused on the other replica too', async () => {
+    const { body } = await other.broker.call(token, 'get_item.v1', { item: 'any' })
+    return body.error?.code === 'RUN_STOPPED'
+  })
   release()
   assert.equal((await underWay).body.outcome, 'completed')
   assert.equal((await other.broker.attempt(token, (await underWay).body.attempt_id)).body.outcome, 'completed', 'its attempts can still be asked for')
@@ -123,7 +128,8 @@ test('a run stays stopped over a restart, on the embedded store', async t => {
 
 test('commands say that no broker runs, with exit code 2 and nothing on stdout', async t => {
   const rig = await makeRig(t)
-  for (const args of [['attempts'], ['reload'], ['runs', 'stop', 'run-1', '--sub', 'a'], ['resolve', 'att_x', '--outcome', 'completed', '--note', 'n']]) {
+  const commands = [['attempts'], ['reload'], ['runs', 'stop', 'run-1', '--sub', 'a'], ['resolve', 'att_x', '--outcome', 'completed', '--note', 'n']]
+  for (const args of commands) {
     const { code, stdout, stderr } = await run(t, rig, args)
     assert.deepEqual([code, stdout], [2, ''], stderr)
     assert.match(stderr, /No broker runs here/)

@@ -21,7 +21,8 @@ test('fifty equal calls at once on two replicas have one effect, and all hear of
     setTimeout(() => asked.answer(201, { ...works.effects[0], state: 'done' }), 100)
   }
   for (const [round, key] of ['a-key', undefined].entries()) {
-    const call = (at: number): Promise<Reached> => (at % 2 === 0 ? one : other).broker.call(token, 'do_work.v1', { item: `equal-${round}`, amount: 3 }, key)
+    const args = { item: `equal-${round}`, amount: 3 }
+    const call = (at: number): Promise<Reached> => (at % 2 === 0 ? one : other).broker.call(token, 'do_work.v1', args, key)
     const answers = await Promise.all(Array.from({ length: AT_ONCE }, (_, at) => call(at)))
     const counts = countBy(answers, ({ status, body }) => `${status} ${body.error?.code ?? body.outcome} ${body.duplicate ?? ''}`)
     const allowed = ['200 completed false', '200 completed true', '202 pending true', '409 CALL_IN_PROGRESS ']
@@ -65,7 +66,8 @@ test('while the winner of a target is under way, every other call on it hears TA
   const first = one.broker.call(token, 'change_item.v1', { item: 'held', text: 'first' }, 'first')
   await until('the first write has arrived', () => works.writes.length === 1)
   const rival = await site.token({ ...WORKER, sub: 'another-agent', run: 'run-2' })
-  const busy = await Promise.all(Array.from({ length: 10 }, (_, at) => other.broker.call(at % 2 === 0 ? token : rival, 'change_item.v1', { item: 'held', text: `rival ${at}` }, `rival-${at}`)))
+  const busy = await Promise.all(Array.from({ length: 10 }, (_, at) =>
+    other.broker.call(at % 2 === 0 ? token : rival, 'change_item.v1', { item: 'held', text: `rival ${at}` }, `rival-${at}`)))
   for (const { status, body } of busy) assert.deepEqual([status, body.error.code, body.sent], [409, 'TARGET_BUSY', false])
   assert.equal(works.writes.length, 1)
   release()

@@ -1,5 +1,5 @@
-// Redis that cannot be reached, cannot be written to, or dies in the middle of a write: nothing new is sent, what was sent is not lost, and it all goes
-// on by itself when Redis is back.
+// Redis that cannot be reached, cannot be written to, or dies in the middle of a write: nothing new is sent, what was sent is not lost, and it all
+// goes on by itself when Redis is back.
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
 import type { Client, Reached } from '../support/broker.ts'
@@ -39,8 +39,18 @@ const FAULTS: readonly Fault[] = [
   { name: 'silent', break: (_rig, { way }) => way.blackHole(), mend: (_rig, { way }) => way.pass() },
   { name: 'cut off', break: async (_rig, { way }) => { await way.refuse(); way.reset() }, mend: (_rig, { way }) => way.accept() },
   // A port on which nobody is: the master that it says it follows does not exist.
-  { name: 'a replica', readable: true, break: ({ redis }) => redis.command('REPLICAOF', '127.0.0.1', '1'), mend: ({ redis }) => redis.command('REPLICAOF', 'NO', 'ONE') },
-  { name: 'full', readable: true, break: ({ redis }) => redis.command('CONFIG', 'SET', 'maxmemory', '1'), mend: ({ redis }) => redis.command('CONFIG', 'SET', 'maxmemory', '0') },
+  {
+    name: 'a replica',
+    readable: true,
+    break: ({ redis }) => redis.command('REPLICAOF', '127.0.0.1', '1'),
+    mend: ({ redis }) => redis.command('REPLICAOF', 'NO', 'ONE'),
+  },
+  {
+    name: 'full',
+    readable: true,
+    break: ({ redis }) => redis.command('CONFIG', 'SET', 'maxmemory', '1'),
+    mend: ({ redis }) => redis.command('CONFIG', 'SET', 'maxmemory', '0'),
+  },
   {
     name: 'without the replicas that it wants',
     readable: true,
@@ -52,7 +62,8 @@ const FAULTS: readonly Fault[] = [
 // Mostly waiting: together they take as long as the longest.
 describe('Redis cannot be used', { concurrency: 3 }, () => {
   for (const fault of FAULTS) {
-    test(`${fault.name}: nothing new is sent, what is under way ends true and is written down later, and it recovers by itself (rows 5, 10, 32, 44)`, t => suffers(t, fault))
+    const title = 'nothing new is sent, what is under way ends true and is written down later, and it recovers by itself (rows 5, 10, 32, 44)'
+    test(`${fault.name}: ${title}`, t => suffers(t, fault))
   }
 })
 
@@ -77,7 +88,8 @@ async function suffers (t: TestContext, fault: Fault): Promise<void> {
   assert.equal((await fetch(`${broker.operationsUrl}/healthz`)).status, 200, 'it is alive')
   const read = await broker.call(token, 'get_item.v1', { item: 'any' })
   const said = [read.status, read.body.error?.code ?? read.body.outcome]
-  assert.deepEqual(said, fault.readable === true ? [200, 'completed'] : [503, 'STATE_UNAVAILABLE'], 'reads go on where it is known that their run was not stopped')
+  // Reads go on where it is known that their run was not stopped.
+  assert.deepEqual(said, fault.readable === true ? [200, 'completed'] : [503, 'STATE_UNAVAILABLE'])
 
   await fault.mend(rig, replica)
   await recovers(broker, rig, 'afterwards')
@@ -103,7 +115,10 @@ test('Redis dies between begin and the mark: the call hears that nothing was sen
   assert.equal(works.writes.length, 0)
   way.pass()
   await redis.restart()
-  await until('the key is free again', async () => (await broker.call(token, 'do_work.v1', { item: 'half begun', amount: 1 }, 'key-half-begun')).body.outcome === 'completed')
+  await until('the key is free again', async () => {
+    const again = await broker.call(token, 'do_work.v1', { item: 'half begun', amount: 1 }, 'key-half-begun')
+    return again.body.outcome === 'completed'
+  })
   assert.equal(works.effects.length, 1)
 })
 
@@ -154,7 +169,8 @@ test('Redis is killed and started again under load: every call ends, each errand
     while (open) {
       const item = `${name}-${errands}`
       for (let tries = 0; ; tries++) {
-        const { status, body } = await ((errands + tries) % 2 === 0 ? one : other).broker.call(token, 'do_work.v1', { item, amount: 1 }, `key-${item}`)
+        const { broker } = (errands + tries) % 2 === 0 ? one : other
+        const { status, body } = await broker.call(token, 'do_work.v1', { item, amount: 1 }, `key-${item}`)
         if (status === 200 && body.outcome === 'completed') break
         assert.ok(status === 202 || body.error.retryable, JSON.stringify(body))
         await new Promise(resolve => setTimeout(resolve, 50))

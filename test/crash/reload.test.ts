@@ -33,7 +33,9 @@ test('reloads of good and bad sets under load: every call is of one edition, who
   const answers: Reached[] = []
   let open = true
   const agent = async (name: string): Promise<void> => {
-    for (let call = 0; open; call++) answers.push(await broker.call(token, 'do_work.v1', { item: `${name}-${call}`, amount: 1 }, `key-${name}-${call}`))
+    for (let call = 0; open; call++) {
+      answers.push(await broker.call(token, 'do_work.v1', { item: `${name}-${call}`, amount: 1 }, `key-${name}-${call}`))
+    }
   }
   const agents = ['a', 'b', 'c', 'd'].map(agent)
   let faults = 0

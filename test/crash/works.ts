@@ -97,17 +97,20 @@ export async function startWorks (): Promise<Works> {
 
 const HERE = import.meta.dirname
 
-/** The sheets beside this file; `edit` may change the text of each. */
-export function worksFiles (port: number, edit: (path: string, text: string) => string | null = (_path, text) => text): { readonly [path: string]: string } {
+const SHEETS = ['upstream', 'do_work.v1', 'do_slow_work.v1', 'change_item.v1', 'replace_item.v1', 'get_item.v1']
+
+/** What a file holds instead of its text; null: there is no such file. */
+export type Edit = (path: string, text: string) => string | null
+
+/** The sheets and the document beside this file, for works on this port. */
+export function worksFiles (port: number, edit: Edit = (_path, text) => text): { readonly [path: string]: string } {
   const files: { [path: string]: string } = {}
-  for (const path of ['actions/policy.yaml', 'openapi/works.yaml', ...SHEETS]) {
+  for (const path of ['actions/policy.yaml', 'openapi/works.yaml', ...SHEETS.map(name => `actions/works/${name}.yaml`)]) {
     const text = edit(path, readFileSync(join(HERE, path), 'utf8').replace('127.0.0.1:1/', `127.0.0.1:${port}/`))
     if (text !== null) files[path] = text
   }
   return files
 }
-
-const SHEETS = ['upstream', 'do_work.v1', 'do_slow_work.v1', 'change_item.v1', 'replace_item.v1', 'get_item.v1'].map(name => `actions/works/${name}.yaml`)
 
 export function makeWorksSite (works: { readonly port: number }, env: Environment = {}): Promise<Site> {
   return makeSite({ files: worksFiles(works.port), env: { WORKS_KEY: 'key-of-the-works', ...env } })

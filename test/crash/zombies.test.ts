@@ -17,7 +17,8 @@ async function outcomeOf (broker: BrokerProcess, token: string): Promise<{ reado
 }
 
 for (const reply of ['lost', 'waiting'] as const) {
-  test(`stopped between the mark, whose reply is ${reply}, and the write, it wakes too late and sends nothing: unknown, then never sent (row 13)`, t => wakesTooLate(t, reply))
+  const title = 'and the write, it wakes too late and sends nothing: unknown for the others, then rejected as never sent (row 13)'
+  test(`stopped between the mark, whose reply is ${reply}, ${title}`, t => wakesTooLate(t, reply))
 }
 
 async function wakesTooLate (t: TestContext, reply: 'lost' | 'waiting'): Promise<void> {
