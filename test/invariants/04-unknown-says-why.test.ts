@@ -1,15 +1,15 @@
 // Invariant 4: `unknown` only where evidence is missing, and it names what is missing.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { controlOf, eventually, inTurns, STORES, worksGround } from './ground.ts'
+import { controlOf, edited, eventually, inTurns, STORES, worksGround } from './ground.ts'
 import { itemOf, MANNERS, mannerly } from './manners.ts'
 
 describe('unknown is said only where evidence is missing, and operators are told which', { concurrency: true }, () => {
   for (const kind of STORES) {
     test(`${kind}: each way in which a write can end is unknown if and only if its answer proves nothing, and names what is missing`, async t => {
       // Nothing settles it afterwards: what was missing stays to be read.
-      const { works, site, broker: start, token } = await worksGround(t, kind, {}, (path, text) =>
-        path.endsWith('do_work.v1.yaml') ? text.replace(/^lookup:[^]*?(?=^limits:)/m, 'lookup: none\n').replace(/.*202.*\n/, '').replace('timeout: 1s', 'timeout: 3s') : text)
+      const { works, site, broker: start, token } = await worksGround(t, kind, {}, one => edited(one, 'actions/works/do_work.v1.yaml', text =>
+        text.replace(/^lookup:[^]*?(?=^limits:)/m, 'lookup: none\n').replace(/.*202.*\n/, '').replace('timeout: 1s', 'timeout: 3s')))
       works.onWrite = mannerly()
       const broker = await start()
       const ids = new Map<string, string>()

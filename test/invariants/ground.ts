@@ -1,13 +1,13 @@
 // What the tests of the invariants stand on: a broker on either store, in front of the works of test/crash (an upstream that keeps no promise about
 // repeats, so that a second send is a second effect) or in front of the bundled shop.
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Environment } from '../../src/config.ts'
 import { askControl, type ControlAnswer, type ControlCommand } from '../../src/http/control.ts'
-import { startWorks, WORKER, worksFiles, type Works } from '../crash/works.ts'
+import { makeWorksSite, startWorks, WORKER, type Works } from '../crash/works.ts'
 import {
-  makeShopSite, makeSite, startBrokerProcess, startTestBroker, type BrokerProcess, type Client, type Reached, type ShopSite, type Site, type TestBroker,
+  makeShopSite, startBrokerProcess, startTestBroker, type BrokerProcess, type Client, type Reached, type ShopSite, type Site, type TestBroker,
   type TokenClaims,
 } from '../support/broker.ts'
 import { startRedis, type RedisServer } from '../support/redis.ts'
@@ -55,11 +55,12 @@ export interface WorksGround {
   process (): Promise<BrokerProcess>
 }
 
-export async function worksGround (t: TestContext, kind: StoreKind, env: Environment = {}, edit?: (path: string, text: string) => string): Promise<WorksGround> {
+export async function worksGround (t: TestContext, kind: StoreKind, env: Environment = {}, edit?: (site: Site) => void): Promise<WorksGround> {
   const keep = keeping(t)
   const works = keep(await startWorks(), one => one.stop())
   const state = await openState(keep, kind)
-  const site = keep(await makeSite({ files: worksFiles(works.port, edit), env: { WORKS_KEY: 'key-of-the-works', ...state.env, ...env } }), one => one.remove())
+  const site = keep(await makeWorksSite(works, { ...state.env, ...env }), one => one.remove())
+  edit?.(site)
   return {
     works,
     state,
@@ -97,6 +98,8 @@ export type AuditRow = {
   readonly outcome?: string
   readonly sent?: boolean
   readonly by?: string
+  /** Of calls alone. */
+  readonly step?: string
   readonly attempt?: { readonly id: string, readonly state?: string, readonly duplicate?: true }
 }
 
@@ -109,6 +112,14 @@ export function auditFiles (site: Site): readonly string[] {
 export function auditRows (site: Site): readonly AuditRow[] {
   const lines = auditFiles(site).flatMap(path => readFileSync(path, 'utf8').split('\n'))
   return lines.filter(line => line.endsWith('}')).map(line => JSON.parse(line) as AuditRow)
+}
+
+/** Changes a file of the site, and the change is one. */
+export function edited (site: Site, path: string, change: (text: string) => string): void {
+  const text = readFileSync(join(site.folder, path), 'utf8')
+  const changed = change(text)
+  if (changed === text) throw new Error(`nothing of ${path} was changed`)
+  writeFileSync(join(site.folder, path), changed)
 }
 
 /** What the operators of this broker are answered. */
