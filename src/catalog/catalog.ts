@@ -136,7 +136,7 @@ export interface Verdict {
   readonly result: Json | undefined
   /** An own id must be looked up before this rejection may be believed (409, 412, 404, 410 of a write). */
   readonly lookFirst: boolean
-  /** For `unknown`: which evidence is missing, in words for operators. */
+  /** For `unknown`: which evidence is missing, in words for operators; also for an answer that cannot be read. */
   readonly missing: string | null
 }
 

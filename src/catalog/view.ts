@@ -19,17 +19,37 @@ interface Limits { readonly maxBytes: number, readonly maxItems: number }
 /** @param schema closed, and checked before. @throws Error where it cannot be compiled */
 export function compileFinish (schema: JsonObject, limits: Limits, compiler: SchemaCompiler): Finish {
   const checker: Checker = compiler.compile(schema)
+  const names = namesIn(schema)
   const prune = compilePlainPrune(schema, limits.maxItems) ?? compilePrune(schema, limits.maxItems, compiler)
   return value => {
     const cut: Cut = { truncated: false }
     const result = prune(value, cut)
     const fault = checker.check(result)
-    if (fault !== null) throw new ProjectionFault('RESULT_INVALID', `${fault.pointer || '/'}: ${fault.rule}`)
+    if (fault !== null) throw new ProjectionFault('RESULT_INVALID', `the result at ${declared(fault.pointer, names)} breaks ${fault.rule}`)
     const bytes = Buffer.byteLength(JSON.stringify(result))
     if (bytes > limits.maxBytes) throw new ProjectionFault('RESULT_TOO_LARGE', `${bytes} bytes, ${limits.maxBytes} allowed`)
     return { result, truncated: cut.truncated }
   }
 }
+
+/** Every name that the schema gives to a property, wherever. */
+function namesIn (schema: Json, names = new Set<string>()): ReadonlySet<string> {
+  if (Array.isArray(schema)) {
+    for (const part of schema as readonly Json[]) namesIn(part, names)
+  } else if (isObject(schema)) {
+    if (isObject(schema.properties)) for (const name of Object.keys(schema.properties)) names.add(name)
+    for (const part of Object.values(schema)) namesIn(part, names)
+  }
+  return names
+}
+
+/** A pointer without the names that an upstream made up, which may be as private as a value. */
+function declared (pointer: string, names: ReadonlySet<string>): string {
+  const tokens = pointer.split('/').slice(1)
+  return `/${tokens.map(token => names.has(unescape(token)) || /^\d{1,6}$/.test(token) ? token : '*').join('/')}`
+}
+
+const unescape = (token: string): string => token.replaceAll('~1', '/').replaceAll('~0', '~')
 
 /** To any schema. @throws Error where a branch of it cannot be compiled */
 export function compilePrune (schema: JsonObject, maxItems: number, compiler: SchemaCompiler): Prune {

@@ -7,7 +7,7 @@ import { contractOf, listedActions, type ListQuery } from './contract.ts'
 import type { Services } from './services.ts'
 
 export function listActions (ask: Ask & ListQuery, services: Services): Promise<Listing> {
-  return listing(ask, async () => {
+  return listing(ask, services, async () => {
     const caller = await authenticate(ask, services)
     const catalog = services.catalog()
     const now = services.now()
@@ -18,7 +18,7 @@ export function listActions (ask: Ask & ListQuery, services: Services): Promise<
 }
 
 export function describeAction (ask: Ask & { readonly actionId: string }, services: Services): Promise<Listing> {
-  return listing(ask, async () => {
+  return listing(ask, services, async () => {
     const caller = await authenticate(ask, services)
     const action = mayCall(services.catalog(), caller, ask.actionId)
     if (action === null) throw Refusal.of('UNKNOWN_ACTION')

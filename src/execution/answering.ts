@@ -2,6 +2,7 @@
 import { Refusal } from '../errors.ts'
 import { refusalAnswer } from './answer.ts'
 import type { Answer } from './envelope.ts'
+import type { Services } from './services.ts'
 import { messageOf } from './state.ts'
 
 export interface Ask {
@@ -14,21 +15,28 @@ export interface Listing {
   readonly body: Readonly<Record<string, unknown>>
 }
 
-export async function answering (ask: Ask, work: () => Promise<Answer>): Promise<Answer> {
+type Ports = Pick<Services, 'telemetry'>
+
+export async function answering (ask: Ask, { telemetry }: Ports, work: () => Promise<Answer>): Promise<Answer> {
   try {
     return await work()
   } catch (error) {
-    return refusalAnswer(refusalOf(error), ask.correlationId, null)
+    return refused(error, ask, telemetry)
   }
 }
 
-export async function listing (ask: Ask, work: () => Promise<Listing['body']>): Promise<Listing> {
+export async function listing (ask: Ask, { telemetry }: Ports, work: () => Promise<Listing['body']>): Promise<Listing> {
   try {
     return { status: 200, body: { ok: true, correlation_id: ask.correlationId, ...await work() } }
   } catch (error) {
-    const { status, envelope } = refusalAnswer(refusalOf(error), ask.correlationId, null)
+    const { status, envelope } = refused(error, ask, telemetry)
     return { status, body: { ...envelope } }
   }
 }
 
-const refusalOf = (error: unknown): Refusal => error instanceof Refusal ? error : Refusal.of('INTERNAL', { internal: messageOf(error) })
+/** Why is for operators alone: the log has it under the correlation id. */
+function refused (error: unknown, { correlationId }: Ask, telemetry: Services['telemetry']): Answer {
+  const refusal = error instanceof Refusal ? error : Refusal.of('INTERNAL', { internal: messageOf(error) })
+  telemetry.refused({ correlationId, code: refusal.code, internal: refusal.details.internal ?? null })
+  return refusalAnswer(refusal, correlationId, null)
+}

@@ -20,7 +20,7 @@ const POLL_MS_MAX = 500
 
 /** `signal`: nobody waits any more, and the outcome so far is as good as any. */
 export async function getAttempt (ask: Ask & { readonly id: string, readonly waitMs: number, readonly signal: AbortSignal }, services: Services): Promise<Answer> {
-  return answering(ask, async () => {
+  return answering(ask, services, async () => {
     const caller = await authenticate(ask, services)
     const endsAtMs = performance.now() + ask.waitMs
     let record = await own(caller, ask.id, services)
@@ -36,7 +36,7 @@ export async function getAttempt (ask: Ask & { readonly id: string, readonly wai
 const isWorthWaiting = (record: AttemptRecord, signal: AbortSignal): boolean => record.state !== 'settled' && record.state !== 'escalated' && !signal.aborted
 
 export async function listAttempts (ask: Ask & { readonly limit: number }, services: Services): Promise<Listing> {
-  return listing(ask, async () => {
+  return listing(ask, services, async () => {
     const caller = await authenticate(ask, services)
     if (caller.run === null) throw Refusal.of('RUN_REQUIRED')
     const limit = Math.min(ask.limit, LIST_MAX)
@@ -50,7 +50,7 @@ export type CancelState = 'cancelled' | 'too_late' | 'already_settled'
 
 /** Only what was never sent can be cancelled; for the rest the wish is noted, and the outcome stays what the evidence says. */
 export async function cancelAttempt (ask: Ask & { readonly id: string }, services: Services): Promise<Answer> {
-  return answering(ask, async () => {
+  return answering(ask, services, async () => {
     const { before, after } = await advanceOwn(ask, { type: 'cancel' }, services)
     const state: CancelState = after.settlement?.code === 'CANCELLED' ? 'cancelled' : before.state === 'settled' ? 'already_settled' : 'too_late'
     const answer = attemptAnswer(after, ask.correlationId, { duplicate: false })
@@ -59,7 +59,7 @@ export async function cancelAttempt (ask: Ask & { readonly id: string }, service
 }
 
 export async function escalateAttempt (ask: Ask & { readonly id: string }, services: Services): Promise<Answer> {
-  return answering(ask, async () => {
+  return answering(ask, services, async () => {
     const { after, changed } = await advanceOwn(ask, { type: 'escalate' }, services)
     if (changed) tellEscalated(after, services)
     return attemptAnswer(after, ask.correlationId, { duplicate: false })
@@ -67,7 +67,7 @@ export async function escalateAttempt (ask: Ask & { readonly id: string }, servi
 }
 
 export async function stopRun (ask: Ask, services: Services): Promise<Listing> {
-  return listing(ask, async () => {
+  return listing(ask, services, async () => {
     const caller = await authenticate(ask, services)
     if (caller.run === null) throw Refusal.of('RUN_REQUIRED')
     await reachState(services, 'stopRun', () => services.runs.stop(caller.tag, caller.runKey))

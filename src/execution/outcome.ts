@@ -44,7 +44,8 @@ function judgeReply (sent: Sent): Judged {
       const parsed = readAnswer(action.request.operation, reply)
       const success = reply.status >= 200 && reply.status <= 299
       if (parsed.kind === 'invalid' && (success || parsed.why === 'status')) {
-        return because(action.write ? unknown(`the answer, of status ${reply.status}, cannot be read (${parsed.why})`) : rejected('RESULT_INVALID'))
+        const why = `the answer, of status ${reply.status}, cannot be read (${parsed.why})`
+        return because(action.write ? unknown(why) : { ...rejected('RESULT_INVALID'), missing: why })
       }
       // The body of a refusal may be of any kind; its status speaks.
       const response: Answer = parsed.kind === 'ok' ? parsed.answer : { status: reply.status, headers: reply.headers, body: null }

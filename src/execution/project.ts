@@ -12,12 +12,14 @@ export interface Projected {
   readonly result: Json
   readonly truncated: boolean
   readonly withheld: string | null
+  /** What makes the answer unusable as a result, for the log: names and rules of the sheet, no value. */
+  readonly unusable: string | null
 }
 
 export function project (judged: Judged, services: Services): Projected {
   const verdict = withoutSecret(judged, services)
   const { action } = judged.sent.reserved.facts.scoped.valid.capable
-  const plain: Projected = { judged, verdict, result: null, truncated: false, withheld: null }
+  const plain: Projected = { judged, verdict, result: null, truncated: false, withheld: null, unusable: null }
   if (holdsSecret(judged, services)) return unusable(plain, 'RESULT_WITHHELD', action.write, services, action.id)
   if (verdict.outcome !== 'completed' && verdict.outcome !== 'already_in_desired_state') return plain
   // What a look-up found was made a view of and scanned where it was found.
@@ -37,7 +39,7 @@ export function project (judged: Judged, services: Services): Projected {
     return { ...plain, result, truncated }
   } catch (error) {
     if (!(error instanceof ProjectionFault)) throw error
-    return unusable(plain, error.code, action.write, services, action.id)
+    return unusable({ ...plain, unusable: error.message }, error.code, action.write, services, action.id)
   }
 }
 

@@ -103,6 +103,7 @@ export class CallRecord {
     const { correlationId, actionId } = this.#arrival
     const { projected, attempt } = settled
     this.#ended = settled.ended
+    this.#internal = projected.unusable ?? projected.verdict.missing
     if (attempt !== null) {
       this.#attempt = attempt
       return this.#answer = attemptAnswer(attempt, correlationId, { duplicate: false, recorded: settled.recorded })
@@ -181,7 +182,7 @@ export class CallRecord {
         ? null
         : { name: action.upstream.name, method: action.request.operation.method, status: this.#upstreamStatus(), durationMs: reply.durationMs, requestMark: this.#requestMark ?? '' },
       durationMs: performance.now() - arrival.arrivedAtMs,
-      internal: this.#internal,
+      internal: this.#internal ?? whyLost(reply),
     }
   }
 
@@ -193,6 +194,9 @@ export class CallRecord {
     return this.#caller === null ? NOBODY : actorOf(this.#caller, this.#services)
   }
 }
+
+/** What the network did: `unsent address_refused`. */
+const whyLost = (reply: Reply | null): string | null => reply === null || reply.kind === 'answer' ? null : `${reply.kind} ${reply.cause}`
 
 const NOBODY: Actor = Object.freeze({ kind: 'agent', iss: null, subMark: null, runMark: null, tenant: null })
 

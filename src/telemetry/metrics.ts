@@ -157,7 +157,7 @@ function definitions (registry: Registry) {
     calls: counter('aval_calls_total', 'Calls by action, how they ended, and the step that ended them.', [...ACTION, 'outcome', 'code', 'step']),
     callSeconds: histogram('aval_call_duration_seconds', 'From the arrival of a call until its answer.', CALL_SECONDS, [...ACTION, 'outcome']),
     argumentRefusals: counter('aval_argument_refusals_total', 'Refusals that name a field of the arguments.', [...ACTION, 'field', 'rule']),
-    httpRefusals: counter('aval_http_refusals_total', 'Requests that a listener refused before they became a call.', ['code']),
+    httpRefusals: counter('aval_http_refusals_total', 'Requests that were refused and were no call, or had not become one.', ['code']),
     attempts: gauge('aval_attempts', 'Attempts without a settled outcome, by state.', ['state']),
     oldestUnknown: gauge('aval_oldest_unknown_age_seconds', 'Age of the attempt that has been unknown for longest; 0 where none is.'),
     attemptChanges: counter('aval_attempt_changes_total', 'Changes of attempts outside a call, by what made them.', ['by', 'state', 'outcome']),

@@ -35,6 +35,11 @@ export function createTelemetry ({ audit, metrics, logger }: TelemetryParts): Br
       quietly(() => audit.call(told))
       quietly(() => logger.call(told))
     },
+    refused ({ correlationId, code, internal }) {
+      quietly(() => metrics.httpRefused(code))
+      const level = code === 'INTERNAL' ? 'error' : 'info'
+      quietly(() => logger.note(level, 'a question was refused', { correlation_id: correlationId, code, reason: internal }))
+    },
     attempt (event) {
       quietly(() => metrics.attempt(event))
       quietly(() => audit.attempt(event))

@@ -57,6 +57,14 @@ export interface CallEvent {
   readonly internal: string | null
 }
 
+/** A question that is no call: a list, a contract, an attempt. */
+export interface RefusedQuestion {
+  readonly correlationId: string
+  readonly code: string
+  /** As `CallEvent.internal`. */
+  readonly internal: string | null
+}
+
 /** A write is about to leave. */
 export interface IntentEvent {
   readonly correlationId: string
@@ -98,6 +106,8 @@ export interface Telemetry {
   intent (event: IntentEvent): Promise<void>
   /** One audit line, one metric set, one log line. @throws nothing */
   call (event: CallEvent): void
+  /** A question of an agent that is no call was refused, for the log and the metrics alone. @throws nothing */
+  refused (event: RefusedQuestion): void
   /** Room for another refusal or read in the audit buffer; false: the call must be refused. */
   hasRoom (): boolean
   attempt (event: AttemptEventTold): void
