@@ -245,12 +245,22 @@ function lookup (record: AttemptRecord, nowMs: number, finding: Finding): Advanc
     case 'impossible': return change(record, { state: 'escalated', lookups }, null, null)
     case 'pending':
       if (lookups >= LOOKUPS_MAX) return change(record, { ...accepted(record, finding.reference), state: 'escalated', lookups }, null, null)
-      return change(record, { ...accepted(record, finding.reference), lookups }, null, finding.retryAfterMs ?? scheduledMs)
+      return change(record, { ...accepted(record, finding.reference), lookups }, null, pauseMs(record, nowMs, finding.retryAfterMs, scheduledMs))
     case 'inconclusive':
       if (lookups >= LOOKUPS_MAX) return change(record, { state: 'escalated', lookups }, null, null)
-      return change(record, { lookups }, null, finding.retryAfterMs ?? scheduledMs)
+      return change(record, { lookups }, null, pauseMs(record, nowMs, finding.retryAfterMs, scheduledMs))
     case 'absent': return absent(record, nowMs, finding, lookups, scheduledMs)
   }
+}
+
+/**
+ * An upstream may want to be asked later, or sooner. Sooner only in proportion to how long it has taken already: else the look-ups of an operation of
+ * a minute that is to be asked for every second would be spent before its end.
+ */
+function pauseMs (record: AttemptRecord, nowMs: number, retryAfterMs: number | null, scheduledMs: number): number {
+  if (retryAfterMs === null) return scheduledMs
+  const takenMs = nowMs - (record.dispatchedAtMs ?? record.preparedAtMs)
+  return Math.max(retryAfterMs, Math.min(scheduledMs, Math.floor(takenMs / 2)))
 }
 
 /**

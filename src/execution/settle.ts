@@ -27,8 +27,10 @@ export async function writeDown (held: AttemptRecord, event: AttemptEvent, servi
     const advanced = await timedState(services, event.type, () => report(held, event, services))
     // A record that is gone has no other witness, so its end is told here; one that was begun anew has whoever began it.
     if (advanced.kind === 'missing') return { record: asTold(held, event), recorded: false, own: true }
-    if (advanced.record.token !== held.token) return { record: asTold(held, event), recorded: false, own: false }
-    return { record: heard(advanced, services), recorded: true, own: isOwn(advanced, event) }
+    const record = heard(advanced, services)
+    // Nor does what contradicts the upstream's own answer to this call change what that answer was.
+    if (record.token !== held.token || isContradicted(advanced)) return { record: asTold(held, event), recorded: false, own: false }
+    return { record, recorded: true, own: isOwn(advanced, event) }
   } catch {
     services.background(keepTrying(held, event, services))
     return { record: asTold(held, event), recorded: false, own: false }
@@ -147,8 +149,10 @@ function tellLateEnd (record: AttemptRecord, services: Services): void {
   })
 }
 
+const isContradicted = (advanced: Advanced): boolean => advanced.kind === 'refused' && advanced.alarm
+
 function heard (advanced: Exclude<Advanced, { kind: 'missing' }>, services: Services): AttemptRecord {
-  if (advanced.kind === 'refused' && advanced.alarm) {
+  if (isContradicted(advanced)) {
     services.telemetry.integrity({ attemptId: advanced.record.id, what: 'contradicting_evidence' })
   }
   return advanced.record

@@ -7,11 +7,11 @@ import { eventually, worksGround } from '../invariants/ground.ts'
 const NAME = /aval:\{t..\}:attempt:att_\w+/
 
 /** As a failover to a replica leaves it that never heard of the mark. */
-async function forgetMark (redis: RedisServer): Promise<void> {
+async function forgetMark (redis: RedisServer, revision = '1'): Promise<void> {
   const name = NAME.exec(await redis.command('KEYS', '*:attempt:*'))![0]
   const [prefix, id] = name.split('attempt:') as [string, string]
   const soon = String(Date.now() + 300)
-  await redis.command('HSET', name, 'state', 'prepared', 'revision', '1', 'change', '', 'dueAtMs', soon)
+  await redis.command('HSET', name, 'state', 'prepared', 'revision', revision, 'change', '', 'dueAtMs', soon)
   await redis.command('HDEL', name, 'dispatchedAtMs')
   await redis.command('ZADD', `${prefix}due:1`, soon, id)
 }
@@ -65,4 +65,20 @@ test('redis: an answer to a write whose record is gone is told as it is, and as 
   release()
   const { status, body } = await call
   assert.deepEqual([status, body.outcome, body.recorded, body.result], [200, 'completed', false, { work_id: 'work_1' }])
+})
+
+test('redis: where the sweeper was faster and closed it as unsent, the call still says what the upstream said, and that it is not written down', async t => {
+  const { works, state, broker: start, token } = await worksGround(t, 'redis')
+  let release = (): void => {}
+  works.onWrite = asked => { release = asked.honest }
+  const broker = await start()
+  const call = broker.call(token, 'do_slow_work.v1', { item: 'one', amount: 7 }, 'key-1')
+  await eventually(() => works.writes.length === 1, 'the write arrived')
+  // What it has lost cannot be told from the revision that is left.
+  await forgetMark(state.redis!, '7')
+  await eventually(async () => /aval_attempt_changes_total\{[^}]*sweeper[^}]*\} 1/.test(await broker.metrics()), 'it was swept')
+  release()
+  const { status, body } = await call
+  assert.deepEqual([status, body.outcome, body.sent, body.recorded, body.result], [200, 'completed', true, false, { work_id: 'work_1' }])
+  assert.match(await broker.metrics(), /aval_integrity_alarms_total\{what="contradicting_evidence"\} 1/)
 })

@@ -1,7 +1,7 @@
 // What the look-up of the own id says after a 404, 409, 410 or 412 is told as it is: not only that the write was found, but also how.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { worksGround } from '../invariants/ground.ts'
+import { edited, worksGround } from '../invariants/ground.ts'
 import type { Asked } from '../crash/works.ts'
 
 const SECRET = 'key-of-the-works'
@@ -38,10 +38,8 @@ test('a refused write that is found done says so with the status of the look-up,
 })
 
 test('a look-up that finds the object as it was wanted gives the result that its rule names', async t => {
-  const already = (path: string, text: string): string => path.endsWith('do_work.v1.yaml')
-    ? text.replace("== args.amount\n      outcome: completed\n", "== args.amount\n      outcome: already_in_desired_state\n")
-    : text
-  const { works, broker: start, token } = await worksGround(t, 'sqlite', {}, already)
+  const { works, broker: start, token } = await worksGround(t, 'sqlite', {}, site => edited(site, 'actions/works/do_work.v1.yaml', text =>
+    text.replace('== args.amount\n      outcome: completed\n', '== args.amount\n      outcome: already_in_desired_state\n')))
   works.onWrite = asked => {
     asked.apply()
     asked.socket.destroy()

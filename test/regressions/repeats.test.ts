@@ -1,11 +1,12 @@
 // A repeat is answered with the attempt that it repeats whatever else is full: recall comes before the limits.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { eventually, STORES, worksGround } from '../invariants/ground.ts'
+import type { Site } from '../support/broker.ts'
+import { edited, eventually, STORES, worksGround } from '../invariants/ground.ts'
 
 for (const kind of STORES) {
   test(`${kind}: a repeat of a write under way is answered with it while the upstream has no place for another call`, async t => {
-    const narrow = (path: string, text: string): string => path.endsWith('upstream.yaml') ? `${text}\nlimits: {concurrency: 1}\n` : text
+    const narrow = (site: Site): void => edited(site, 'actions/works/upstream.yaml', text => `${text}\nlimits: {concurrency: 1}\n`)
     const { works, broker: start, token } = await worksGround(t, kind, {}, narrow)
     let release = (): void => {}
     works.onWrite = asked => { release = asked.honest }

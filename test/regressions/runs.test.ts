@@ -4,8 +4,13 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createRuns } from '../../src/execution/runs.ts'
 import { WORKER } from '../crash/works.ts'
-import { eventually, STORES, worksGround } from '../invariants/ground.ts'
+import { edited, eventually, STORES, worksGround } from '../invariants/ground.ts'
 import { openMemory } from '../store/memory-store.ts'
+import type { Site } from '../support/broker.ts'
+
+function allowTwoRefusals (site: Site, action: string): void {
+  edited(site, `actions/works/${action}.yaml`, text => text.replace('limits: {timeout: 1s}', 'limits: {timeout: 1s, refusals_per_run: 2}'))
+}
 
 test('redis: an observation is refused where the stopped runs could not be read for a second, and goes on when they can', async t => {
   const { works, state, broker: start, token } = await worksGround(t, 'redis')
@@ -38,8 +43,7 @@ test('a reading of the stopped runs that began before a run was stopped does not
 
 for (const kind of STORES) {
   test(`${kind}: a run that was refused too often stays so for a broker that starts anew, and for another one`, async t => {
-    const strict = (_path: string, text: string): string => text.replace('limits: {timeout: 1s}', 'limits: {timeout: 1s, refusals_per_run: 2}')
-    const { works, broker: start, token } = await worksGround(t, kind, {}, strict)
+    const { works, broker: start, token } = await worksGround(t, kind, {}, site => allowTwoRefusals(site, 'do_work.v1'))
     const first = await start()
     const guess = { item: 'one', amount: 0 }
     for (let times = 0; times < 2; times++) assert.equal((await first.call(token, 'do_work.v1', guess)).body.error.code, 'INVALID_ARGUMENTS')
@@ -53,8 +57,7 @@ for (const kind of STORES) {
 }
 
 test('what an upstream does not answer is no guess of the agent, and uses up none of its refusals', async t => {
-  const strict = (_path: string, text: string): string => text.replace('limits: {timeout: 1s}', 'limits: {timeout: 1s, refusals_per_run: 2}')
-  const { works, site, broker: start } = await worksGround(t, 'sqlite', {}, strict)
+  const { works, site, broker: start } = await worksGround(t, 'sqlite', {}, one => allowTwoRefusals(one, 'change_item.v1'))
   const broker = await start()
   const token = await site.token({ ...WORKER, run: 'run-2' })
   works.onRead = asked => asked.answer(400, {})
