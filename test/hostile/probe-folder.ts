@@ -92,7 +92,7 @@ const getItem = (): any => ({
   input: closed(['id'], { id: text(200) }),
   request: { path: { id: '${args.id}' } },
   result: { schema: SHOWN, max_items: 3, max_bytes: '2KiB' },
-  limits: { timeout: '600ms' },
+  limits: { timeout: '1s' },
 })
 
 /** Everything that an argument can be: a number, a list, a nullable text, alternatives. */
@@ -121,7 +121,7 @@ const createItem = (): any => ({
     find: { in: 'response.body.items', where: 'item.key == attempt.key' },
     outcomes: [{ when: 'found.hasValue()', outcome: 'completed', result: { id: '${found.value().id}' } }],
   },
-  limits: { timeout: '600ms' },
+  limits: { timeout: '1s' },
 })
 
 /** Reads before it writes, knows its target by version, and needs a claim; nothing can look it up. */
@@ -143,7 +143,7 @@ const changeItem = (): any => ({
   request: { path: { id: '${args.id}' }, headers: { 'If-Match': '${target.version}' }, body: { name: '${args.name}' } },
   result: { schema: SHOWN },
   lookup: 'none',
-  limits: { timeout: '600ms' },
+  limits: { timeout: '1s' },
 })
 
 export function probeFolder (origin: string): ProbeFolder {

@@ -118,7 +118,7 @@ function auditRows (folder: string): readonly any[] {
 
 /** The row of a call once the audit has written it: rows of refusals and reads are buffered. */
 export async function rowOf (probe: Probe, correlationId: string): Promise<any> {
-  for (;;) {
+  for (let turn = 0; turn < 1_000; turn++) {
     const rows = probe.audit().filter(
       row => row.correlation_id === correlationId && /^action\.|^execution\.(result|unknown|pending)$/.test(row.event),
     )
@@ -128,6 +128,7 @@ export async function rowOf (probe: Probe, correlationId: string): Promise<any> 
     }
     await new Promise(resolve => setTimeout(resolve, 20))
   }
+  assert.fail(`the audit has no row of ${correlationId}`)
 }
 
 /** Holds an answer to the promise of a refusal: the envelope of one, under a status that says that nothing was dispatched. */

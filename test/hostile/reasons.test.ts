@@ -1,7 +1,7 @@
 // What an operator is told of a refusal whose answer says little: the log has the reason under the correlation id, and never a value.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ok, startProbeProcess } from './probe.ts'
+import { ok, startProbe, startProbeProcess } from './probe.ts'
 
 const VALUE = 'alice@example.org'
 
@@ -56,4 +56,12 @@ test('an upstream whose address may not be dialled is told as that', async t => 
   const { body } = await on.ask('get_item.v1', { id: 'one' })
   assert.deepEqual([body.error.code, body.error.hint], ['UPSTREAM_UNREACHABLE', null])
   assert.equal((await lineOf(on.log, body.correlation_id)).internal, 'unsent address_refused')
+})
+
+test('a name without a version is told so, and whether there is such an action is not', async t => {
+  const on = await startProbe(t)
+  const hintOf = async (action: string): Promise<string | null> => (await on.ask(action, {})).body.error.hint
+  assert.match((await hintOf('get_item'))!, /version/)
+  assert.equal(await hintOf('nothing'), await hintOf('get_item'))
+  assert.equal(await hintOf('nothing.v1'), null)
 })
