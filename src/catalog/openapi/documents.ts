@@ -17,7 +17,7 @@ import type { Reading } from './reader.ts'
 import { childOf, createReferences, fault, rootOf } from './reference.ts'
 import type { References } from './reference.ts'
 import { readSecurityScheme } from './security.ts'
-import { faultAt, readSource } from './source.ts'
+import { faultAt, readSource, readSourceInSteps } from './source.ts'
 import type { Source } from './source.ts'
 import type { Dialect } from './structure.ts'
 import { readOperation2 } from './swagger2.ts'
@@ -162,14 +162,6 @@ async function listFolder (folder: string): Promise<readonly string[]> {
   return names.sort()
 }
 
-/** All steps at once. */
-function drained<T> (steps: Generator<void, T>): T {
-  for (;;) {
-    const step = steps.next()
-    if (step.done === true) return step.value
-  }
-}
-
 /**
  * Lists the folder. A file is read and parsed when it is opened first, and kept.
  * @throws Error where the folder cannot be listed
@@ -181,7 +173,7 @@ export async function openDocuments (folder: string): Promise<Documents> {
   const documents = new Map<string, Document>()
   const sourceOf = (file: string): Source | undefined => {
     if (!known.has(file)) return undefined
-    const source = sources.get(file) ?? drained(readSource(folder, file))
+    const source = sources.get(file) ?? readSource(folder, file)
     sources.set(file, source)
     if (source instanceof DocumentFault) throw source
     return source
@@ -191,10 +183,7 @@ export async function openDocuments (folder: string): Promise<Documents> {
     async prepare (name: string, breathe: () => Promise<void>): Promise<void> {
       if (!known.has(name) || sources.has(name)) return
       try {
-        const reading = readSource(folder, name)
-        let step = reading.next()
-        for (; step.done !== true; step = reading.next()) await breathe()
-        sources.set(name, step.value)
+        sources.set(name, await readSourceInSteps(folder, name, breathe))
       } catch (error) {
         if (!(error instanceof DocumentFault)) throw error
         sources.set(name, error)

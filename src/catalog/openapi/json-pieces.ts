@@ -23,7 +23,7 @@ export type JsonRead =
   | { readonly kind: 'not_json' }
 
 /** Whoever runs it may do something else between two steps. */
-export function * readJson (text: string): Generator<void, JsonRead> {
+export function * readJson (text: string): Generator<undefined, JsonRead> {
   const reader = new Reader(text)
   try {
     const data = yield * reader.whole()
@@ -44,13 +44,13 @@ class Reader {
     this.#text = text
   }
 
-  * whole (): Generator<void, unknown> {
+  * whole (): Generator<undefined, unknown> {
     const data = yield * this.#value(0)
     if (!Number.isNaN(this.#code())) throw new SyntaxError('something follows the value')
     return data
   }
 
-  * #value (level: number): Generator<void, unknown> {
+  * #value (level: number): Generator<undefined, unknown> {
     if (this.#code() === OPEN_BRACE && level < OUTER_LEVELS) return yield * this.#object(level)
     const from = this.#at
     this.#pass()
@@ -58,7 +58,7 @@ class Reader {
     return JSON.parse(this.#text.slice(from, this.#at)) as unknown
   }
 
-  * #object (level: number): Generator<void, unknown> {
+  * #object (level: number): Generator<undefined, unknown> {
     const members: Array<readonly [string, unknown]> = []
     const names = new Set<string>()
     this.#take(OPEN_BRACE)

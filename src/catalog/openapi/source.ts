@@ -6,7 +6,9 @@ import type { DocumentFaultCode, Position } from './fault.ts'
 import { readJson } from './json-pieces.ts'
 import { offsetOf, positionAt } from './json-text.ts'
 import { parsePointer } from './pointer.ts'
+import { parseYamlAside } from './yaml-aside.ts'
 import { parseYaml, yamlLocator } from './yaml-text.ts'
+import type { YamlRead } from './yaml-text.ts'
 
 const JSON_BYTES_MAX = 64 * 1024 * 1024
 // Reading YAML costs about 0.5 s and 80 MB a megabyte; who has a larger document keeps it as JSON.
@@ -65,12 +67,12 @@ function endOfJson (text: string): number {
   }
 }
 
-function yamlSource (file: string, text: string): Source {
+function * readYaml (file: string, text: string): Reading {
   if (text.length > YAML_BYTES_MAX) {
     const message = `YAML of more than ${YAML_BYTES_MAX} characters is not read; keep the document as JSON.`
     throw new DocumentFault('document-too-large', message, file, '', START)
   }
-  const result = parseYaml(text)
+  const result = (yield text) ?? parseYaml(text)
   if ('complaint' in result) {
     throw new DocumentFault(result.complaint.code, result.complaint.message, file, '', result.complaint.position)
   }
@@ -86,11 +88,11 @@ function yamlSource (file: string, text: string): Source {
   }
 }
 
-/**
- * JSON where it looks like JSON, else YAML. In steps, between which others may have their turn; each is short, but for YAML, which is read in one.
- * @throws DocumentFault
- */
-export function * readSource (folder: string, file: string): Generator<void, Source> {
+/** Yields nothing where others may have their turn, or a YAML text, which whoever runs it may have read elsewhere. */
+type Reading = Generator<string | undefined, Source, YamlRead | undefined>
+
+/** JSON where it looks like JSON, else YAML. @throws DocumentFault */
+function * reading (folder: string, file: string): Reading {
   const text = readText(folder, file)
   yield
   if (/^\s*[{[]/.test(text)) {
@@ -102,5 +104,26 @@ export function * readSource (folder: string, file: string): Generator<void, Sou
     // Flow-style YAML starts like JSON too.
     if (file.endsWith('.json')) throw new DocumentFault('json-invalid', 'The file is not JSON.', file, '', positionAt(text, endOfJson(text)))
   }
-  return yamlSource(file, text)
+  return yield * readYaml(file, text)
+}
+
+/** @throws DocumentFault */
+export function readSource (folder: string, file: string): Source {
+  const steps = reading(folder, file)
+  for (;;) {
+    const step = steps.next()
+    if (step.done === true) return step.value
+  }
+}
+
+/** The same in short steps, with `breathe` between them. @throws DocumentFault */
+export async function readSourceInSteps (folder: string, file: string, breathe: () => Promise<void>): Promise<Source> {
+  const steps = reading(folder, file)
+  let yaml: YamlRead | undefined
+  for (;;) {
+    const step = steps.next(yaml)
+    if (step.done === true) return step.value
+    yaml = step.value === undefined ? undefined : await parseYamlAside(step.value)
+    await breathe()
+  }
 }

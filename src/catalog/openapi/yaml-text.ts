@@ -12,6 +12,9 @@ export interface YamlComplaint {
   readonly position: Position
 }
 
+/** The data, or what is wrong with the text. */
+export type YamlRead = { readonly data: unknown } | { readonly complaint: YamlComplaint }
+
 interface Parsed {
   readonly document: Document.Parsed
   readonly positionOf: (offset: number) => Position
@@ -61,8 +64,7 @@ function complaintOf ({ document, positionOf }: Parsed): YamlComplaint | undefin
 
 const START: Position = { line: 1, column: 1 }
 
-/** @returns the data, or what is wrong with the text */
-export function parseYaml (text: string): { readonly data: unknown } | { readonly complaint: YamlComplaint } {
+export function parseYaml (text: string): YamlRead {
   try {
     return parseBounded(text)
   } catch (error) {
@@ -72,7 +74,7 @@ export function parseYaml (text: string): { readonly data: unknown } | { readonl
   }
 }
 
-function parseBounded (text: string): { readonly data: unknown } | { readonly complaint: YamlComplaint } {
+function parseBounded (text: string): YamlRead {
   const parsed = parse(text)
   const { errors } = parsed.document
   const error = errors.find(({ code }) => code === 'RESOURCE_EXHAUSTION') ?? errors[0]
