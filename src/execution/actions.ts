@@ -2,7 +2,7 @@
 import { Refusal } from '../errors.ts'
 import { listing, type Ask, type Listing } from './answering.ts'
 import { authenticate } from './authenticate.ts'
-import { callableActions, isRetired, mayCall } from './capability.ts'
+import { callableActions, isRetired, mayCall, unknownAction } from './capability.ts'
 import { contractOf, listedActions, type ListQuery } from './contract.ts'
 import type { Services } from './services.ts'
 
@@ -21,7 +21,7 @@ export function describeAction (ask: Ask & { readonly actionId: string }, servic
   return listing(ask, services, async () => {
     const caller = await authenticate(ask, services)
     const action = mayCall(services.catalog(), caller, ask.actionId)
-    if (action === null) throw Refusal.of('UNKNOWN_ACTION')
+    if (action === null) throw unknownAction(ask.actionId)
     if (isRetired(action, services.now())) {
       const use = action.sunset?.use ?? null
       throw Refusal.of('VERSION_RETIRED', use === null ? {} : { hint: `Use ${use} instead.` })

@@ -6,11 +6,16 @@ import type { CallRecord } from './record.ts'
 import type { Services } from './services.ts'
 import { reachState } from './state.ts'
 
+/** The hint rests on the form of the name alone, so it tells nothing of what there is. */
+export function unknownAction (asked: string): Refusal {
+  return Refusal.of('UNKNOWN_ACTION', /\.v[1-9]\d*$/.test(asked) ? {} : { hint: 'The name of an action ends with its version: NAME.v1.' })
+}
+
 export async function requireCapability (call: Call, record: CallRecord, services: Services): Promise<Capable> {
   const { caller } = call
   const catalog = services.catalog()
   const action = mayCall(catalog, caller, call.arrival.actionId)
-  if (action === null) throw Refusal.of('UNKNOWN_ACTION')
+  if (action === null) throw unknownAction(call.arrival.actionId)
   record.found(action)
   if (isRetired(action, services.now())) {
     const use = action.sunset?.use ?? null

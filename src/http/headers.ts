@@ -40,13 +40,15 @@ const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)/i
 export function requireServedHost (host: string | undefined, target: string, hosts: ReadonlySet<string>): void {
   // RFC 9112 §3.2: a request without Host must be answered with 400.
   if (host === undefined) throw Refusal.of('MALFORMED_REQUEST', { rule: 'host' })
-  if (!isServed(host, hosts)) throw Refusal.of('MISDIRECTED')
+  if (!isServed(host, hosts)) throw misdirected()
   if (target.startsWith('/') || target === '*') return
   // RFC 9112 §3.2.2: in absolute-form the authority of the target is the host, so both must be ours.
   const authority = ABSOLUTE_FORM.exec(target)?.[1]
   if (authority === undefined) throw Refusal.of('MALFORMED_REQUEST', { rule: 'target' })
-  if (!isServed(authority, hosts)) throw Refusal.of('MISDIRECTED')
+  if (!isServed(authority, hosts)) throw misdirected()
 }
+
+const misdirected = (): Refusal => Refusal.of('MISDIRECTED', { hint: 'The operator names the hosts that are served in AVAL_HOSTS.' })
 
 function isServed (authority: string, hosts: ReadonlySet<string>): boolean {
   const name = HOST.exec(authority)?.[1]
