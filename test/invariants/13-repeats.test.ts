@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Reached } from '../support/broker.ts'
+import type { Reached, Site } from '../support/broker.ts'
 import { WORKER } from '../crash/works.ts'
-import { eventually, shopGround, STORES, worksGround } from './ground.ts'
+import { edited, eventually, shopGround, STORES, worksGround } from './ground.ts'
 import { arrivals } from './manners.ts'
 import { PASS } from './redis-tap.ts'
 
@@ -110,8 +110,10 @@ describe('a repeat gets the attempt that it repeats', { concurrency: true }, () 
     })
 
     test(`${kind}: two different writes on one target do not run at the same time, and nobody waits in a line`, async t => {
-      const { works, site, broker: start, token } = await worksGround(t, kind)
-      works.onWrite = asked => setTimeout(asked.honest, 500)
+      const patient = (one: Site): void => edited(one, 'actions/works/replace_item.v1.yaml', text => text.replace('timeout: 1s', 'timeout: 30s'))
+      const { works, site, broker: start, token } = await worksGround(t, kind, {}, patient)
+      let release = (): void => {}
+      works.onWrite = asked => { release = asked.honest }
       const broker = await start()
       const other = await site.token({ ...WORKER, sub: 'agent-2', run: 'run-2' })
       const first = broker.call(token, 'replace_item.v1', { item: 'contended', text: 'one' }, 'key-1')
@@ -120,6 +122,8 @@ describe('a repeat gets the attempt that it repeats', { concurrency: true }, () 
         const { status, body } = await broker.call(other, action, { item: 'contended', text: 'two' })
         assert.deepEqual([status, body.error.code, body.sent], [409, 'TARGET_BUSY', false], action)
       }
+      works.onWrite = asked => asked.honest()
+      release()
       assert.deepEqual(heard(await first), [200, 'completed', false])
       assert.equal(works.writes.length, 1)
       assert.deepEqual(heard(await broker.call(other, 'replace_item.v1', { item: 'contended', text: 'two' })), [200, 'completed', false])
