@@ -76,7 +76,7 @@ export const ERRORS = Object.freeze({
   UPSTREAM_UNREACHABLE: row('dispatch', 503, 'The upstream could not be reached; nothing was sent.', true),
   CANCELLED: row('dispatch', 409, 'The call was cancelled before anything was sent.'),
 
-  OUTCOME_UNKNOWN: row('outcome', null, 'The call was sent and what became of it is not known yet. It is being looked up; ask for the attempt.'),
+  OUTCOME_UNKNOWN: row('outcome', null, 'The call was sent and what became of it is not known yet. Ask for the attempt: it says what is learned.'),
   CREDENTIAL_REFUSED: row('outcome', null, 'The upstream did not accept the credential of the broker.'),
   UPSTREAM_NOT_FOUND: row('outcome', 404, 'The upstream has no such object.'),
   UPSTREAM_CONFLICT: row('outcome', null, 'The upstream refused the call because of the state of the object.'),
