@@ -1,5 +1,5 @@
-// Sheets for GitHub's whole API, written by rule: what a large team's folder looks like, in front of a document of eleven megabytes that somebody else
-// maintains.
+// Sheets for GitHub's whole API, written by rule: what a large team's folder looks like, in front of a document of eleven megabytes that somebody
+// else maintains.
 import { createRequire } from 'node:module'
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -36,7 +36,8 @@ export function writeGithubSheets (folder: string, sheets: number): number {
     if (names.length < sheets) write('get', readable, getSheet(readable))
   }
   if (names.length !== sheets) throw new Error(`only ${names.length} sheets could be written`)
-  writeFileSync(join(folder, 'actions', 'policy.yaml'), `roles:\n  developer:\n    actions: [${names.join(', ')}]\n    max_effect: reversible_change\n`)
+  const role = `    actions: [${names.join(', ')}]\n    max_effect: reversible_change\n`
+  writeFileSync(join(folder, 'actions', 'policy.yaml'), `roles:\n  developer:\n${role}`)
   return text.length
 }
 
@@ -49,10 +50,12 @@ function readables (document: Node): readonly Readable[] {
     const schema = follow(item.get.responses['200']?.content?.['application/json']?.schema)
     const declared: readonly Node[] = (item.get.parameters ?? []).map(follow)
     if (schema?.type !== 'object' || declared.some(one => one.in !== 'path' && one['required'] === true)) return []
-    const parameters = declared.filter(one => one.in === 'path').map(one => ({ name: one.name as string, type: one.schema.type as string }))
+    const parameters = declared.filter(one => one.in === 'path')
+      .map(one => ({ name: one.name as string, type: one.schema.type as string }))
     if (parameters.some(({ name, type }) => !/^[a-z_]+$/.test(name) || !['string', 'integer'].includes(type))) return []
     const properties = (schema.required ?? [])
-      .filter((name: string) => ['string', 'integer', 'boolean'].includes(schema.properties?.[name]?.type) && schema.properties[name].nullable !== true)
+      .filter((name: string) => ['string', 'integer', 'boolean'].includes(schema.properties?.[name]?.type))
+      .filter((name: string) => schema.properties[name].nullable !== true)
       .map((name: string) => [name, schema.properties[name].type] as const)
     return properties.length >= 2 ? [{ path, get: item.get, parameters, properties: properties.slice(0, 6) }] : []
   })
@@ -68,7 +71,8 @@ headers: {X-GitHub-Api-Version: "2022-11-28"}
 credential: {scheme: bearer, secret: "env:GITHUB_TOKEN_OF_THE_TEST"}
 `
 
-const pathOf = ({ parameters }: Readable): string => parameters.length === 0 ? '' : `path: {${parameters.map(({ name }) => `${name}: "\${args.${name}}"`).join(', ')}}`
+const pathOf = ({ parameters }: Readable): string =>
+  parameters.length === 0 ? '' : `path: {${parameters.map(({ name }) => `${name}: "\${args.${name}}"`).join(', ')}}`
 
 const inputOf = ({ parameters }: Readable): string => `input:
   type: object

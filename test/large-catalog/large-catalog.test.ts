@@ -1,5 +1,5 @@
-// Two hundred sheets in front of a real document of eleven megabytes. What is asserted is CPU time and memory, which other work on the machine does not
-// change; the bounds are far above what was measured.
+// Two hundred sheets in front of a real document of eleven megabytes. What is asserted is CPU time and memory, which other work on the machine does
+// not change; the bounds are far above what was measured.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readdirSync } from 'node:fs'

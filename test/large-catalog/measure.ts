@@ -9,7 +9,10 @@ const cpuMs = (used: NodeJS.CpuUsage): number => (used.user + used.system) / 1_0
 const startedAtMs = performance.now()
 const broker = await startBroker(readConfig(process.env))
 // Since the process began, with the reading of its own program.
-const start = { cpuMs: cpuMs(process.cpuUsage()), wallMs: performance.now(), brokerMs: performance.now() - startedAtMs, memoryMib: process.resourceUsage().maxRSS / 1024 }
+const start = {
+  cpuMs: cpuMs(process.cpuUsage()), wallMs: performance.now(), brokerMs: performance.now() - startedAtMs,
+  memoryMib: process.resourceUsage().maxRSS / 1024,
+}
 
 /** How much CPU this thread used between two of its turns: what else runs on the machine does not count. */
 class Stalls {

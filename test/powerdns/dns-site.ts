@@ -35,7 +35,10 @@ export interface DnsOptions {
 /** @param powerDns stays the caller's, who stops it */
 export async function openDnsSite (powerDns: PowerDns, options: DnsOptions = {}): Promise<DnsSite> {
   const proxy = await startTcpProxy({ port: powerDns.port })
-  const site = await dnsFolder(powerDns, { 'http://127.0.0.1:18081': options.direct === true ? powerDns.url : `http://127.0.0.1:${proxy.port}`, ...options.instead })
+  const site = await dnsFolder(
+    powerDns,
+    { 'http://127.0.0.1:18081': options.direct === true ? powerDns.url : `http://127.0.0.1:${proxy.port}`, ...options.instead }
+  )
   const broker = await startTestBroker(site, { PDNS_KEY: powerDns.apiKey, ...options.env }).catch(async error => {
     site.remove()
     await proxy.stop()
@@ -72,7 +75,9 @@ export interface Zone {
   readonly id: string
   readonly account: string
   readonly edited_serial: number
-  readonly rrsets: ReadonlyArray<{ readonly name: string, readonly type: string, readonly ttl: number, readonly records: ReadonlyArray<{ readonly content: string }> }>
+  readonly rrsets: ReadonlyArray<{
+    readonly name: string, readonly type: string, readonly ttl: number, readonly records: ReadonlyArray<{ readonly content: string }>,
+  }>
 }
 
 /** The server's own word on a zone; null: it has none of this name. */

@@ -37,12 +37,16 @@ describe('the document of a running PowerDNS', () => {
       const document = (await openDocuments(join(site.folder, 'openapi'))).open('powerdns.json')
       assert.equal(document.version, '2.0')
       const paths = (JSON.parse(readFileSync(join(site.folder, 'openapi/powerdns.json'), 'utf8')) as { paths: Record<string, object> }).paths
-      const methods = Object.entries(paths).flatMap(([path, item]) => Object.keys(item).filter(name => name !== 'parameters').map(method => `${method.toUpperCase()} ${path}`))
+      const methods = Object.entries(paths).flatMap(([path, item]) =>
+        Object.keys(item).filter(name => name !== 'parameters').map(method => `${method.toUpperCase()} ${path}`))
       assert.ok(methods.length >= 35)
       assert.deepEqual(document.operations().map(({ method, path }) => `${method} ${path}`).sort(), [...methods].sort())
       for (const selector of methods) assert.ok(document.operation(selector).responses.length > 0, selector)
       const { parameters, responses } = document.operation('listZone')
-      assert.deepEqual(parameters.map(one => `${one.in} ${one.name}`), ['path server_id', 'path zone_id', 'query rrsets', 'query rrset_name', 'query rrset_type'])
+      assert.deepEqual(
+        parameters.map(one => `${one.in} ${one.name}`),
+        ['path server_id', 'path zone_id', 'query rrsets', 'query rrset_name', 'query rrset_type']
+      )
       assert.ok(!document.operation('createZone').responses.some(({ status }) => status === '409'))
       assert.deepEqual(responses.map(({ status }) => status), ['200', '400', '404', '422', '500'])
     })
@@ -54,10 +58,16 @@ describe('the document of a running PowerDNS', () => {
     const digests: string[] = []
     const load = async (): Promise<void> => {
       const catalog = await loadCatalog({ actionsFolder: join(site.folder, 'actions'), openapiFolder: join(site.folder, 'openapi') })
-      assert.deepEqual([...catalog.actions.keys()], ['create_zone.v1', 'delete_zone.v1', 'list_zones.v1', 'read_zone.v1', 'read_zone_by_id.v1', 'replace_record_set.v1'])
+      assert.deepEqual(
+        [...catalog.actions.keys()],
+        ['create_zone.v1', 'delete_zone.v1', 'list_zones.v1', 'read_zone.v1', 'read_zone_by_id.v1', 'replace_record_set.v1']
+      )
       const { lookup } = catalog.actions.get('create_zone.v1')!
       // Its own mark makes absence provable; a record set has none that PowerDNS would carry.
-      assert.deepEqual([lookup?.ownId, lookup?.absent?.settlesAfterMs, catalog.actions.get('replace_record_set.v1')!.lookup?.absent], [true, 1_000, null])
+      assert.deepEqual(
+        [lookup?.ownId, lookup?.absent?.settlesAfterMs, catalog.actions.get('replace_record_set.v1')!.lookup?.absent],
+        [true, 1_000, null]
+      )
       digests.push(catalog.digest)
     }
     const used = await cpuMs(load)

@@ -31,7 +31,11 @@ for (const [store, parent, state] of STORES) {
     after(() => dns.close())
 
     /** A call whose answer is lost on the way back, and what is learned of it. */
-    async function lose (method: string, action: string, args: Parameters<DnsSite['call']>[1]): Promise<{ told: any, learned: any, heard: readonly string[] }> {
+    async function lose (
+      method: string,
+      action: string,
+      args: Parameters<DnsSite['call']>[1]
+    ): Promise<{ told: any, learned: any, heard: readonly string[] }> {
       const run = randomUUID()
       const { faults } = dns.proxy.counts
       const mark = powerDns.heard().length
@@ -68,7 +72,10 @@ for (const [store, parent, state] of STORES) {
       assert.ok(changed!.edited_serial > made.edited_serial)
 
       const read = await dns.call('read_zone.v1', { zone })
-      assert.deepEqual([read.body.outcome, read.body.result.serial, records(read.body.result, name, 'A')], ['completed', changed!.edited_serial, ['192.0.2.1']])
+      assert.deepEqual(
+        [read.body.outcome, read.body.result.serial, records(read.body.result, name, 'A')],
+        ['completed', changed!.edited_serial, ['192.0.2.1']]
+      )
       // What the view does not name stays behind.
       assert.deepEqual(Object.keys(read.body.result).sort(), ['name', 'rrsets', 'serial'])
 
@@ -77,12 +84,15 @@ for (const [store, parent, state] of STORES) {
       assert.equal(await zoneOf(powerDns, zone), null)
     })
 
-    test('a zone that is there already answers 409, which its document never mentions: it is in the desired state, and it stays whose it was', async () => {
+    test('a zone that is there already answers 409, which no document mentions: it is in the desired state, and stays whose it was', async () => {
       const zone = `twice.${parent}`
       const first = await dns.call('create_zone.v1', { zone, nameservers: NAMESERVERS })
       const mark = powerDns.heard().length
       const second = await dns.call('create_zone.v1', { zone, nameservers: ['ns9.example.net.'] })
-      assert.deepEqual([second.status, second.body.ok, second.body.outcome, second.body.evidence.upstream_status], [200, true, 'already_in_desired_state', 409])
+      assert.deepEqual(
+        [second.status, second.body.ok, second.body.outcome, second.body.evidence.upstream_status],
+        [200, true, 'already_in_desired_state', 409]
+      )
       assert.deepEqual(await heardSince(powerDns, mark, ' 409', 1), [`POST ${ZONES} 409`])
       const zoneNow = await zoneOf(powerDns, zone)
       assert.deepEqual([zoneNow?.account, records(zoneNow, zone, 'NS')], [first.body.attempt_id, NAMESERVERS])
@@ -97,12 +107,18 @@ for (const [store, parent, state] of STORES) {
       const { edited_serial: serial } = (await zoneOf(powerDns, zone))!
       const again = await dns.call('replace_record_set.v1', args)
       assert.deepEqual([first.body.outcome, again.status, again.body.outcome, again.body.sent], ['completed', 200, 'already_in_desired_state', false])
-      assert.deepEqual([...await heardSince(powerDns, mark, zone, 3)].sort(), ['GET 200', 'GET 200', 'PATCH 204'].map(line => line.replace(' ', ` ${ZONES}/${zone} `)))
+      assert.deepEqual(
+        [...await heardSince(powerDns, mark, zone, 3)].sort(),
+        ['GET 200', 'GET 200', 'PATCH 204'].map(line => line.replace(' ', ` ${ZONES}/${zone} `))
+      )
       assert.equal((await zoneOf(powerDns, zone))!.edited_serial, serial)
 
       const other = await dns.call('replace_record_set.v1', { ...args, address: '192.0.2.8' })
       const moved = (await zoneOf(powerDns, zone))!
-      assert.deepEqual([other.body.outcome, other.body.result.serial, records(moved, args.name, 'A')], ['completed', moved.edited_serial, ['192.0.2.8']])
+      assert.deepEqual(
+        [other.body.outcome, other.body.result.serial, records(moved, args.name, 'A')],
+        ['completed', moved.edited_serial, ['192.0.2.8']]
+      )
       assert.ok(moved.edited_serial > serial)
     })
 
@@ -157,7 +173,10 @@ for (const [store, parent, state] of STORES) {
       const name = `www.${zone}`
       const { told, learned, heard } = await lose('PATCH', 'replace_record_set.v1', { zone, name, ttl: 60, address: '192.0.2.3' })
       const changed = (await zoneOf(powerDns, zone))!
-      assert.deepEqual([told.outcome, learned.outcome, learned.evidence.source, learned.result], ['unknown', 'completed', 'lookup', { serial: changed.edited_serial }])
+      assert.deepEqual(
+        [told.outcome, learned.outcome, learned.evidence.source, learned.result],
+        ['unknown', 'completed', 'lookup', { serial: changed.edited_serial }]
+      )
       assert.deepEqual([records(changed, name, 'A'), changed.edited_serial > before], [['192.0.2.3'], true])
       assert.deepEqual(heard, [`PATCH ${ZONES}/${zone} 204`])
     })
@@ -172,7 +191,10 @@ for (const [store, parent, state] of STORES) {
       dns.proxy.pass()
       assert.deepEqual([told.status, told.body.outcome, told.body.sent], [202, 'unknown', true])
       const learned = await dns.outcome(told, run)
-      assert.deepEqual([learned.outcome, learned.error.code, learned.error.retryable, learned.evidence.source], ['rejected', 'NOT_APPLIED', true, 'lookup'])
+      assert.deepEqual(
+        [learned.outcome, learned.error.code, learned.error.retryable, learned.evidence.source],
+        ['rejected', 'NOT_APPLIED', true, 'lookup']
+      )
       assert.equal(await zoneOf(powerDns, zone), null)
       assert.deepEqual(await heardSince(powerDns, mark, 'POST ', 0), [])
       const again = await dns.call('create_zone.v1', args, { run })
@@ -184,7 +206,10 @@ for (const [store, parent, state] of STORES) {
       const zone = `nowhere.${parent}`
       const mark = powerDns.heard().length
       const read = await dns.call('read_zone.v1', { zone })
-      assert.deepEqual([read.status, read.body.outcome, read.body.error.code, read.body.error.retryable], [200, 'rejected', 'UPSTREAM_NOT_FOUND', false])
+      assert.deepEqual(
+        [read.status, read.body.outcome, read.body.error.code, read.body.error.retryable],
+        [200, 'rejected', 'UPSTREAM_NOT_FOUND', false]
+      )
       const replaced = await dns.call('replace_record_set.v1', { zone, name: `www.${zone}`, ttl: 60, address: '192.0.2.1' })
       assert.deepEqual([replaced.status, replaced.body.error.code, replaced.body.sent], [404, 'UPSTREAM_NOT_FOUND', false])
       const deleted = await dns.call('delete_zone.v1', { zone })

@@ -1,4 +1,4 @@
-// What must not reach PowerDNS, and what it does not want: hostile names, ids written its own way, a wrong key, words that are not JSON, nobody there.
+// What must not reach PowerDNS, and what comes back that is no answer: hostile names, ids written its own way, a wrong key, plain text, nobody there.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { startPowerDns, type PowerDns } from '../support/powerdns.ts'
@@ -6,9 +6,10 @@ import { startRedis, type RedisServer } from '../support/redis.ts'
 import { heardSince, makeZone, openDnsSite, zoneOf, ZONES, type DnsSite } from './dns-site.ts'
 
 const HOSTILE = [
-  '..', '.', '../..', 'a/b.', '/', '//', '%2e%2e', '%2E%2E%2Fconfig', '..%2fconfig', 'a%2fb.', '=2E=2E', 'a=2Fb.', 'a\\b.', 'example.org', '.example.org.',
-  'example..org.', 'EXAMPLE.org.', 'example.org.\n', 'example.org.\r\nX-API-Key: other', 'example.org.?rrsets=false', 'example.org.#', 'example.org.;a=b',
-  'example.org./../../config', ' example.org.', 'example.org. ', 'example.org.\u0000', 'ex\u00e4mple.org.', 'example\uff0eorg.', '\u2025.', '*.example.org.',
+  '..', '.', '../..', 'a/b.', '/', '//', '%2e%2e', '%2E%2E%2Fconfig', '..%2fconfig', 'a%2fb.', '=2E=2E', 'a=2Fb.', 'a\\b.', 'example.org',
+  '.example.org.', 'example..org.', 'EXAMPLE.org.', 'example.org.\n', 'example.org.\r\nX-API-Key: other', 'example.org.?rrsets=false',
+  'example.org.#', 'example.org.;a=b', 'example.org./../../config', ' example.org.', 'example.org. ', 'example.org.\u0000',
+  'ex\u00e4mple.org.', 'example\uff0eorg.', '\u2025.', '*.example.org.',
   '', null, 5, true, ['example.org.'], { name: 'example.org.' }, 'a.'.repeat(101),
 ] as const
 
@@ -44,7 +45,11 @@ for (const [store, parent, state] of STORES) {
       for (const hostile of HOSTILE) {
         for (const [action, args] of calls(hostile)) {
           const { status, body } = await dns.call(action, args)
-          assert.deepEqual([status, body.error?.code, body.error?.field, body.sent], [422, 'INVALID_ARGUMENTS', '/zone', false], `${action} ${JSON.stringify(hostile)}`)
+          assert.deepEqual(
+            [status, body.error?.code, body.error?.field, body.sent],
+            [422, 'INVALID_ARGUMENTS', '/zone', false],
+            `${action} ${JSON.stringify(hostile)}`
+          )
         }
       }
       assert.deepEqual([dns.proxy.counts.connections, dns.proxy.counts.received.up], [connections, received.up])
@@ -55,7 +60,9 @@ for (const [store, parent, state] of STORES) {
       const good = { zone: 'example.org.', name: 'www.example.org.', ttl: 60, address: '192.0.2.1' }
       const wrong = [
         ...['..', 'a/b.', 'www.example.org', 'www.example.org.\n'].map(name => ['/name', { name }] as const),
-        ...['192.0.2.256', '192.0.2.1\n', '192.0.2', '192.0.2.1.', '0x7f.0.0.1', '192.0.02.1', '::1', '192.0.2.1 192.0.2.2'].map(address => ['/address', { address }] as const),
+        ...[
+          '192.0.2.256', '192.0.2.1\n', '192.0.2', '192.0.2.1.', '0x7f.0.0.1', '192.0.02.1', '::1', '192.0.2.1 192.0.2.2',
+        ].map(address => ['/address', { address }] as const),
         ...[59, 86_401, 60.5, '60'].map(ttl => ['/ttl', { ttl }] as const),
       ]
       for (const [field, change] of wrong) {
@@ -77,9 +84,12 @@ for (const [store, parent, state] of STORES) {
       assert.deepEqual(await heardSince(powerDns, mark, '25.2.0.192', 1), [`GET ${ZONES}/0%3D2F25.2.0.192.${parent} 200`])
     })
 
-    test('no value leads to another path of the server: what a server could take for a separator or a step is refused, also without a pattern', async () => {
+    test('no value leads to another path of the server: what could be taken for a separator or a step is refused, pattern or not', async () => {
       const { connections } = dns.proxy.counts
-      for (const zoneId of [...HOSTILE.filter(one => typeof one === 'string' && /^\.{1,2}$|[/\\%?#;\r\n\u0000]/.test(one)), `0/25.2.0.192.${parent}`, '..;/config', 'x#y']) {
+      for (const zoneId of [
+        ...HOSTILE.filter(one => typeof one === 'string' && /^\.{1,2}$|[/\\%?#;\r\n\u0000]/.test(one)), `0/25.2.0.192.${parent}`, '..;/config',
+        'x#y',
+      ]) {
         const { status, body } = await dns.call('read_zone_by_id.v1', { zone_id: zoneId })
         assert.deepEqual([status, body.error.code, body.error.rule, body.sent], [422, 'INVALID_ARGUMENTS', 'path', false], JSON.stringify(zoneId))
       }
@@ -90,7 +100,10 @@ for (const [store, parent, state] of STORES) {
         assert.deepEqual([status, body.outcome], [200, 'rejected'], zoneId)
       }
       const heard = await heardSince(powerDns, mark, `GET ${ZONES}/`, 6)
-      assert.deepEqual(heard.map(line => line.split(' ')[1]!.slice(ZONES.length + 1)).sort(), ['%3D2E%3D2E', '%3D2E%3D2E%3D2Fconfig', '%E2%80%A5', 'A.', 'a%20b', 'a%26b%3Dc'])
+      assert.deepEqual(
+        heard.map(line => line.split(' ')[1]!.slice(ZONES.length + 1)).sort(),
+        ['%3D2E%3D2E', '%3D2E%3D2E%3D2Fconfig', '%E2%80%A5', 'A.', 'a%20b', 'a%26b%3Dc']
+      )
     })
 
     test('a wrong key is refused once; then it rests, and a storm of calls sends nothing', async () => {
@@ -98,7 +111,10 @@ for (const [store, parent, state] of STORES) {
       try {
         const zone = `wrong-key.${parent}`
         const first = await wrong.call('create_zone.v1', { zone, nameservers: ['ns1.example.net.'] })
-        assert.deepEqual([first.status, first.body.outcome, first.body.error.code, first.body.error.retryable], [200, 'rejected', 'CREDENTIAL_REFUSED', false])
+        assert.deepEqual(
+          [first.status, first.body.outcome, first.body.error.code, first.body.error.retryable],
+          [200, 'rejected', 'CREDENTIAL_REFUSED', false]
+        )
         const storm = await Promise.all(Array.from({ length: 30 }, (_, index) => index % 2 === 0
           ? wrong.call('list_zones.v1', {})
           : wrong.call('create_zone.v1', { zone: `n${index}.${zone}`, nameservers: ['ns1.example.net.'] })))
@@ -153,7 +169,11 @@ for (const [store, parent, state] of STORES) {
         const create = ['create_zone.v1', { zone, nameservers: ['ns1.example.net.'] }] as const
         for (const [action, args] of [['list_zones.v1', {}], create] as const) {
           const { status, body } = await gone.call(action, args, { run: 'gone' })
-          assert.deepEqual([status, body.outcome, body.error.code, body.sent, body.error.retryable], [503, 'rejected', 'UPSTREAM_UNREACHABLE', false, true], action)
+          assert.deepEqual(
+            [status, body.outcome, body.error.code, body.sent, body.error.retryable],
+            [503, 'rejected', 'UPSTREAM_UNREACHABLE', false, true],
+            action
+          )
         }
         await own.restart()
         const { body } = await gone.call(...create, { run: 'gone' })

@@ -34,7 +34,9 @@ export interface PowerDns {
 const TRIES = 5
 
 export async function startPowerDns (): Promise<PowerDns> {
-  if (!existsSync(SERVER) || !existsSync(SCHEMA)) throw new Error('PowerDNS is not installed: apt-get install -y pdns-server pdns-backend-sqlite3 sqlite3')
+  if (!existsSync(SERVER) || !existsSync(SCHEMA)) {
+    throw new Error('PowerDNS is not installed: apt-get install -y pdns-server pdns-backend-sqlite3 sqlite3')
+  }
   for (let tries = 1; ; tries++) {
     try {
       return await launch()
@@ -51,7 +53,8 @@ async function launch (): Promise<PowerDns> {
   const loaded = spawnSync('sqlite3', [join(folder, 'pdns.db')], { input: readFileSync(SCHEMA) })
   if (loaded.status !== 0) throw new Error(`sqlite3: ${loaded.stderr}`)
   writeFileSync(join(folder, 'pdns.conf'), [
-    'launch=gsqlite3', `gsqlite3-database=${join(folder, 'pdns.db')}`, 'local-address=127.0.0.1', `local-port=${dnsPort}`, 'api=yes', `api-key=${apiKey}`,
+    'launch=gsqlite3', `gsqlite3-database=${join(folder, 'pdns.db')}`, 'local-address=127.0.0.1', `local-port=${dnsPort}`,
+    'api=yes', `api-key=${apiKey}`,
     'webserver=yes', 'webserver-address=127.0.0.1', `webserver-port=${port}`, 'webserver-allow-from=127.0.0.1', `socket-dir=${folder}`, 'daemon=no',
     'guardian=no', 'setuid=', 'setgid=', 'webserver-loglevel=normal', 'loglevel=6', '',
   ].join('\n'))
@@ -101,7 +104,13 @@ async function started (folder: string, log: RequestLog, ask: PowerDns['ask']): 
 }
 
 /** One request on a connection of its own, whose port is told before anything is sent. */
-function askOnce (url: string, method: string, apiKey: string, body: unknown, onPort: (port: number) => void): Promise<{ status: number, body: string }> {
+function askOnce (
+  url: string,
+  method: string,
+  apiKey: string,
+  body: unknown,
+  onPort: (port: number) => void
+): Promise<{ status: number, body: string }> {
   return new Promise((resolve, reject) => {
     const headers = { 'x-api-key': apiKey, accept: 'application/json', 'content-type': 'application/json' }
     const asked = request(url, { method, headers, agent: false }, answer => {

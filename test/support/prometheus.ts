@@ -50,7 +50,9 @@ export async function startPrometheus (t: TestContext, target: string): Promise<
     return data
   }
   const query = async (promql: string): Promise<readonly Series[]> => {
-    const { result } = await get(`/api/v1/query?query=${encodeURIComponent(promql)}`) as { readonly result: ReadonlyArray<{ readonly metric: Series['labels'], readonly value: readonly [number, string] }> }
+    const { result } = await get(`/api/v1/query?query=${encodeURIComponent(promql)}`) as {
+      readonly result: ReadonlyArray<{ readonly metric: Series['labels'], readonly value: readonly [number, string] }>,
+    }
     return result.map(({ metric, value }) => ({ labels: metric, value: Number(value[1]) }))
   }
   return {

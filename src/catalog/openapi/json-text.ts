@@ -1,5 +1,5 @@
-// What JSON.parse does not tell about a JSON text: where things stand. It reads text that JSON.parse has already accepted, so it looks at no more than
-// it needs.
+// What JSON.parse does not tell about a JSON text: where things stand. It reads text that JSON.parse has already accepted, so it looks at no more
+// than it needs.
 import type { Position } from './fault.ts'
 
 const QUOTE = 0x22

@@ -20,4 +20,6 @@ export async function parseYamlAside (text: string): Promise<YamlRead> {
   })
 }
 
-const TOO_LARGE: YamlRead = { complaint: { code: 'document-too-large', message: 'The document needs more memory than there is.', position: { line: 1, column: 1 } } }
+const TOO_LARGE: YamlRead = {
+  complaint: { code: 'document-too-large', message: 'The document needs more memory than there is.', position: { line: 1, column: 1 } },
+}

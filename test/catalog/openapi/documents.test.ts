@@ -33,8 +33,15 @@ test('a document is prepared in many short steps, and then opened without being 
 })
 
 test('a large YAML document is prepared beside the thread that answers calls', async t => {
-  const schemas = Array.from({ length: 6_000 }, (_, index) => `    S${index}: {type: string, description: "the ${index}th of them", __proto__: {x: 1}}`)
-  const text = `openapi: 3.1.0\ninfo: {title: t, version: "1"}\npaths: {}\ncomponents:\n  schemas:\n    Shared: &shared {type: integer}\n    Same: *shared\n${schemas.join('\n')}\n`
+  const schemas = Array.from(
+    { length: 6_000 },
+    (_, index) => `    S${index}: {type: string, description: "the ${index}th of them", __proto__: {x: 1}}`
+  )
+  const lines = [
+    'openapi: 3.1.0', 'info: {title: t, version: "1"}', 'paths: {}', 'components:', '  schemas:',
+    '    Shared: &shared {type: integer}', '    Same: *shared',
+  ]
+  const text = `${[...lines, ...schemas].join('\n')}\n`
   const files = { 'large.yaml': text, 'twice.yaml': `${text}    S7: {}\n` }
   const [prepared, plain] = [await documentsOf(t, files), await documentsOf(t, files)]
   const cpuMs = (): number => process.threadCpuUsage().user / 1_000
@@ -57,12 +64,19 @@ test('a large YAML document is prepared beside the thread that answers calls', a
 })
 
 test('what is wrong with a document that was prepared is told when it is opened, as if it had not been', async t => {
-  const files = { 'twice.json': '{"openapi": "3.1.0",\n "paths": {"/a": {"get": {"x": 1, "x": 2}}}}', 'cut.json': '{"openapi": "3.1.0",\n "paths": {', 'odd.yaml': 'a: [', 'nul.json': '{}\0' }
+  const files = {
+    'twice.json': '{"openapi": "3.1.0",\n "paths": {"/a": {"get": {"x": 1, "x": 2}}}}', 'cut.json': '{"openapi": "3.1.0",\n "paths": {',
+    'odd.yaml': 'a: [', 'nul.json': '{}\0',
+  }
   const [prepared, plain] = [await documentsOf(t, files), await documentsOf(t, files)]
   for (const name of [...Object.keys(files), 'none.json']) {
     await prepared.prepare(name, async () => {})
     const { code, message, line, column } = faultOf(() => plain.open(name))
-    assert.deepEqual({ ...faultOf(() => prepared.open(name)) }, { ...faultOf(() => plain.open(name)) }, `${name} ${code} ${message} ${line}:${column}`)
+    assert.deepEqual(
+      { ...faultOf(() => prepared.open(name)) },
+      { ...faultOf(() => plain.open(name)) },
+      `${name} ${code} ${message} ${line}:${column}`
+    )
   }
 })
 

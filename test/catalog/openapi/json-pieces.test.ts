@@ -29,10 +29,20 @@ const dataOf = (text: string): unknown => {
  * the JSON.parse of V8 13.6 and 14.6 takes others for it (`{"a":0,"\\":0}`, then `{"a":0,"\"":0}`), and could not be compared with.
  */
 const jsonOf = (name: fc.Arbitrary<string>): fc.Arbitrary<unknown> => fc.letrec(tie => ({
-  value: fc.oneof({ depthSize: 'medium' }, leaf, fc.array(tie('value'), { maxLength: 4 }), fc.dictionary(name, tie('value'), { maxKeys: 5, noNullPrototype: true })),
+  value: fc.oneof(
+    { depthSize: 'medium' },
+    leaf,
+    fc.array(tie('value'), { maxLength: 4 }),
+    fc.dictionary(name, tie('value'), { maxKeys: 5, noNullPrototype: true })
+  ),
 })).value
 const text = fc.string({ unit: 'binary' })
-const leaf = fc.oneof(fc.constantFrom<unknown>(null, true, false, -0, 1e300, '', '{', '"', '\\'), fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true }), text)
+const leaf = fc.oneof(
+  fc.constantFrom<unknown>(null, true, false, -0, 1e300, '', '{', '"', '\\'),
+  fc.integer(),
+  fc.double({ noNaN: true, noDefaultInfinity: true }),
+  text
+)
 const meaningful = fc.constantFrom('__proto__', 'constructor', 'toString', '', 'a', 'b', '1', '0')
 const oddName = text.map(name => name.replaceAll('\\', '/'))
 const json = jsonOf(fc.oneof(meaningful, oddName))
@@ -45,7 +55,12 @@ test('the pieces together are what JSON.parse makes of the whole', () => {
 })
 
 test('a text that is spoiled anywhere is refused where JSON.parse refuses it, and read where it reads it', () => {
-  const spoilt = fc.tuple(jsonOf(meaningful), fc.nat(), fc.constantFrom('', '{', '}', '[', ']', '"', ',', ':', ' ', '0', '\u0000', '\n', '\u00a0', 'x', '}{', '"a":1,'), fc.nat({ max: 3 }))
+  const spoilt = fc.tuple(
+    jsonOf(meaningful),
+    fc.nat(),
+    fc.constantFrom('', '{', '}', '[', ']', '"', ',', ':', ' ', '0', '\u0000', '\n', '\u00a0', 'x', '}{', '"a":1,'),
+    fc.nat({ max: 3 })
+  )
   fc.assert(fc.property(spoilt, ([value, place, put, taken]) => {
     const written = JSON.stringify(value)
     const at = place % (written.length + 1)
@@ -56,9 +71,11 @@ test('a text that is spoiled anywhere is refused where JSON.parse refuses it, an
 
 test('what JSON.parse refuses is refused', () => {
   const wrong = [
-    '', ' ', '{', '}', '[', ']', '{]', '[}', '{"a"}', '{"a":}', '{"a":1,}', '{,}', '{"a":1 "b":2}', '{"a":1}}', '{"a":1} x', '{a:1}', "{'a':1}", '{"a":[}', '{"a":{]}',
-    '{"a', '{"a\\"', '{"a\\', '{"a":"', '{"a":"\\', '{"a":"\\"', '{"\n":1}', '{"a":"\n"}', '{"a":01}', '{"a":tru}', '[1,]', '[1 2]', '"', '"\\"', '{"a":1}{"a":1}', '\ufeff{}',
-    '{"a":{"b":{"c":{"d":}}}}', '{"a":{"b":{"c":{"d":1,}}}}', '{"a":{"b":{"c":{"d":1}}}', '{"a":{"b":{"c":[{]}]}}}', '{"a":1,,"b":2}', '{"a"::1}', '{"a" "b":1}', '\u00a0{}',
+    '', ' ', '{', '}', '[', ']', '{]', '[}', '{"a"}', '{"a":}', '{"a":1,}', '{,}', '{"a":1 "b":2}', '{"a":1}}', '{"a":1} x', '{a:1}', "{'a':1}",
+    '{"a":[}', '{"a":{]}', '{"a', '{"a\\"', '{"a\\', '{"a":"', '{"a":"\\', '{"a":"\\"', '{"\n":1}', '{"a":"\n"}', '{"a":01}', '{"a":tru}',
+    '[1,]', '[1 2]', '"', '"\\"', '{"a":1}{"a":1}', '\ufeff{}',
+    '{"a":{"b":{"c":{"d":}}}}', '{"a":{"b":{"c":{"d":1,}}}}', '{"a":{"b":{"c":{"d":1}}}', '{"a":{"b":{"c":[{]}]}}}', '{"a":1,,"b":2}', '{"a"::1}',
+    '{"a" "b":1}', '\u00a0{}',
   ]
   for (const one of wrong) assert.deepEqual([one, dataOf(one), parsed(one)], [one, 'not JSON', 'not JSON'])
 })
@@ -78,7 +95,10 @@ test('a text written by JSON.stringify never names a key twice, and one that rep
 })
 
 test('every method and every schema of a document is a step of its own', () => {
-  const paths = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`/p${index}`, { get: { operationId: `get${index}` }, put: { operationId: `put${index}` } }]))
+  const paths = Object.fromEntries(Array.from(
+    { length: 50 },
+    (_, index) => [`/p${index}`, { get: { operationId: `get${index}` }, put: { operationId: `put${index}` } }]
+  ))
   const schemas = Object.fromEntries(Array.from({ length: 70 }, (_, index) => [`S${index}`, { type: 'object' }]))
   const { steps } = read(JSON.stringify({ openapi: '3.0.3', paths, components: { schemas } }))
   assert.equal(steps, 1 + 50 * 2 + 70)
