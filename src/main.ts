@@ -131,7 +131,8 @@ async function openTelemetry (config: Config, identity: Identity, metrics: Metri
     metrics: metrics.audit,
     onFault: (what, error) => logger.fault(`the audit met a fault (${what})`, error),
   }), audit => audit.close())
-  return createTelemetry({ audit, metrics, logger })
+  // What is told soon is told before the audit is closed.
+  return opened.add(createTelemetry({ audit, metrics, logger }), telemetry => telemetry.flush())
 }
 
 async function openVerifier (config: Config, options: BrokerOptions, identity: Identity, metrics: Metrics, logger: Logger, opened: Opened): Promise<TokenVerifier> {
@@ -170,7 +171,10 @@ async function openSurfaces (config: Config, core: Core, opened: Opened): Promis
   const agentsUrl = await listen(agents, config.agents, config)
   const operations = opened.add(buildOperations({
     ...listener('operations', config.operations),
-    metrics: async () => ({ contentType: metrics.contentType, text: await metrics.text() }),
+    metrics: async () => {
+      core.telemetry.flush()
+      return { contentType: metrics.contentType, text: await metrics.text() }
+    },
     dependencies: async () => [await isUp('state', () => store.ping()), { name: 'keys', ok: verifier.isReady(), detail: null }],
   }), app => app.close())
   const operationsUrl = await listen(operations, config.operations, config)

@@ -142,10 +142,11 @@ export class CallRecord {
     if (caller !== null && action !== null && action.limits.refusalsPerRun !== null && isOfTheAgent(this.#refusal)) {
       this.#services.background(this.#services.runs.refused(caller.tag, caller.runKey, action.id).catch(() => undefined))
     }
-    this.#services.telemetry.call(this.#event())
+    const durationMs = performance.now() - this.#arrival.arrivedAtMs
+    this.#services.telemetry.callSoon(() => this.#event(durationMs))
   }
 
-  #event (): CallEvent {
+  #event (durationMs: number): CallEvent {
     const { identity } = this.#services
     const arrival = this.#arrival
     const action = this.#action
@@ -181,7 +182,7 @@ export class CallRecord {
       upstream: action === null || reply === null
         ? null
         : { name: action.upstream.name, method: action.request.operation.method, status: this.#upstreamStatus(), durationMs: reply.durationMs, requestMark: this.#requestMark ?? '' },
-      durationMs: performance.now() - arrival.arrivedAtMs,
+      durationMs,
       internal: this.#internal ?? whyLost(reply),
     }
   }

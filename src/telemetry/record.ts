@@ -8,7 +8,13 @@ import type { CallEvent, Telemetry } from './telemetry.ts'
 export interface BrokerTelemetry extends Telemetry {
   /** `digest`: of the set that is in force from now on, or null where a set was refused. */
   reloaded (event: { readonly result: 'taken' | 'refused', readonly digest: string | null, readonly faults: number }): void
+  /** What was to be told soon is told now. */
+  flush (): void
 }
+
+/** Calls are told this much later at most, and so many of them together. */
+const SOON_MS = 20
+const TOGETHER_MAX = 64
 
 export interface TelemetryParts {
   readonly audit: Audit
@@ -26,48 +32,94 @@ export function createTelemetry ({ audit, metrics, logger }: TelemetryParts): Br
     }
   }
 
+  function call (event: CallEvent): void {
+    const told = bounded(event, metrics)
+    quietly(() => metrics.call(event))
+    quietly(() => audit.call(told))
+    quietly(() => logger.call(told))
+  }
+
+  const soon = gather<() => CallEvent>(event => quietly(() => call(event())))
+  const { flush } = soon
+
   return {
-    intent: event => audit.intent(event),
+    flush,
+    intent (event) {
+      flush()
+      return audit.intent(event)
+    },
     hasRoom: () => audit.hasRoom(),
     call (event) {
-      const told = bounded(event, metrics)
-      quietly(() => metrics.call(event))
-      quietly(() => audit.call(told))
-      quietly(() => logger.call(told))
+      flush()
+      call(event)
     },
+    callSoon: event => soon.add(event),
     refused ({ correlationId, code, internal }) {
       quietly(() => metrics.httpRefused(code))
       const level = code === 'INTERNAL' ? 'error' : 'info'
       quietly(() => logger.note(level, 'a question was refused', { correlation_id: correlationId, code, reason: internal }))
     },
     attempt (event) {
+      flush()
       quietly(() => metrics.attempt(event))
       quietly(() => audit.attempt(event))
       quietly(() => logger.attempt(event))
     },
-    lookup: event => quietly(() => metrics.lookup(event)),
-    upstream: event => quietly(() => metrics.upstream(event)),
-    retried: event => quietly(() => metrics.retried(event)),
-    store: event => quietly(() => metrics.store(event)),
+    ...counted(metrics, quietly),
     integrity (event) {
+      flush()
       quietly(() => metrics.integrity(event))
       quietly(() => audit.integrity(event))
       quietly(() => logger.integrity(event))
     },
     withheld (event) {
+      flush()
       quietly(() => metrics.withheld(event))
       quietly(() => audit.withheld(event))
       quietly(() => logger.withheld(event))
     },
     reloaded ({ result, digest, faults }) {
+      flush()
       quietly(() => metrics.reloaded(result))
       quietly(() => audit.reloaded({ result, digest }))
       quietly(() => logger.note(result === 'taken' ? 'info' : 'error', `a new catalog was ${result}`, { digest, count: faults }))
     },
     runStopped (event) {
+      flush()
       quietly(() => audit.runStopped(event))
       quietly(() => logger.note('info', 'a run was stopped', { correlation_id: event.correlationId }))
     },
+  }
+}
+
+/** What becomes metrics and nothing else. */
+function counted (metrics: Metrics, quietly: (tell: () => void) => void): Pick<Telemetry, 'lookup' | 'upstream' | 'retried' | 'store'> {
+  return {
+    lookup: event => quietly(() => metrics.lookup(event)),
+    upstream: event => quietly(() => metrics.upstream(event)),
+    retried: event => quietly(() => metrics.retried(event)),
+    store: event => quietly(() => metrics.store(event)),
+  }
+}
+
+/** Keeps what is added for a moment, so that it is told together and in order. */
+function gather<T> (tell: (one: T) => void): { readonly add: (one: T) => void, readonly flush: () => void } {
+  let gathered: T[] = []
+  let timer: NodeJS.Timeout | null = null
+  const flush = (): void => {
+    if (timer !== null) clearTimeout(timer)
+    timer = null
+    const all = gathered
+    gathered = []
+    all.forEach(tell)
+  }
+  return {
+    add (one) {
+      gathered.push(one)
+      if (gathered.length >= TOGETHER_MAX) flush()
+      else timer ??= setTimeout(flush, SOON_MS)
+    },
+    flush,
   }
 }
 

@@ -3,6 +3,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { openAudit } from '../../src/telemetry/audit.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
@@ -117,6 +118,31 @@ describe('telemetry', () => {
       'aval_store_duration_seconds_count{verb="recall",ok="false"} 1', 'aval_integrity_alarms_total{what="second_send"} 1',
       'aval_results_withheld_total{action="place_order",version="1",code="RESULT_INVALID"} 1', 'aval_catalog_reloads_total{result="refused"} 1',
     ]) assert.ok(metrics.includes(`${series}\n`), series)
+  })
+
+  test('tells calls a moment later, in their order, and whatever else is told comes after them', async t => {
+    const { telemetry, written } = await setting(t)
+    const names = async (): Promise<readonly string[]> => (await written()).audit.map(line => (JSON.parse(line) as { correlation_id?: string, event: string }))
+      .map(row => row.correlation_id ?? row.event)
+    for (const correlationId of ['cor_1', 'cor_2']) telemetry.callSoon(() => callEvent({ correlationId }))
+    assert.deepEqual(await names(), [], 'nothing of it is told in the turn of the call')
+    telemetry.integrity({ attemptId: 'att_1', what: 'second_send' })
+    telemetry.callSoon(() => callEvent({ correlationId: 'cor_3' }))
+    telemetry.flush()
+    assert.deepEqual(await names(), ['cor_1', 'cor_2', 'integrity.alarm', 'cor_3'])
+    telemetry.callSoon(() => callEvent({ correlationId: 'cor_4' }))
+    while (!(await names()).includes('cor_4')) await sleep(5)
+    for (let at = 0; at < 200; at++) telemetry.callSoon(() => callEvent({ correlationId: `many_${at}` }))
+    assert.ok((await names()).length > 100, 'a flood is not kept')
+  })
+
+  test('tells the other calls where one of them cannot be told', async t => {
+    const { telemetry, written } = await setting(t)
+    telemetry.callSoon(() => { throw new Error('no such mark') })
+    telemetry.callSoon(() => callEvent({ correlationId: 'cor_next' }))
+    telemetry.flush()
+    const { log, audit } = await written()
+    assert.deepEqual([audit.length, log.some(line => line.includes('could not be recorded')), log.some(line => line.includes('cor_next'))], [1, true, true])
   })
 
   test('never throws into a call, even when an event is not what it should be', async t => {
