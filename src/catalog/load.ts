@@ -120,7 +120,7 @@ async function namesIn (folder: string, within: string, faults: FaultList): Prom
     const names = await readdir(join(folder, within))
     return names.filter(name => !name.startsWith('.')).sort()
   } catch (error) {
-    faults.addForFile(within === '' ? '.' : within, 'folder-unreadable', `the folder cannot be read (${codeOf(error)})`)
+    faults.addForFile(within === '' ? '.' : within, 'folder-unreadable', `the folder ${join(folder, within)} cannot be read (${codeOf(error)})`)
     return []
   }
 }
@@ -144,7 +144,7 @@ async function openFolder (folder: string, faults: FaultList): Promise<Documents
   try {
     return await openDocuments(folder)
   } catch (error) {
-    faults.addForFile('.', 'folder-unreadable', `the folder of OpenAPI documents cannot be read (${codeOf(error)})`)
+    faults.addForFile('.', 'folder-unreadable', `the folder of OpenAPI documents, ${folder}, cannot be read (${codeOf(error)})`)
     return null
   }
 }

@@ -185,6 +185,8 @@ test('a folder that is not there is a fault, not a crash', async () => {
   await assert.rejects(loadCatalog({ actionsFolder: '/nonexistent/actions', openapiFolder: '/nonexistent/openapi' }), (error: any) => {
     assert.equal(error.name, 'CatalogFaults')
     assert.deepEqual([...new Set(error.faults.map((fault: any) => fault.rule))].sort(), ['file-missing', 'folder-unreadable'])
+    const told = error.faults.map((fault: any) => fault.message).join('\n')
+    assert.ok(told.includes('/nonexistent/actions') && told.includes('/nonexistent/openapi'), told)
     return true
   })
 })
