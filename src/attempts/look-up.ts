@@ -2,6 +2,7 @@
 import { readAnswer } from '../catalog/answer.ts'
 import { ProjectionFault, type Action, type Answer, type Bindings, type Json, type Lookup, type Verdict } from '../catalog/catalog.ts'
 import { responseFor, type Operation } from '../catalog/openapi/operation.ts'
+import { retryAfterSeconds } from '../catalog/retry-after.ts'
 import type { AttemptRecord, Finding, Settlement } from './attempt.ts'
 import { readOnce, type SendPorts } from './send.ts'
 
@@ -59,13 +60,13 @@ async function askUpstream (action: Action, lookup: Lookup, record: AttemptRecor
       retryable: action.retry === 'same_key' || action.retry === 'natural',
     }
   }
-  return { kind: 'inconclusive', retryAfterMs: retryAfterMs(parsed.answer) }
+  return { kind: 'inconclusive', retryAfterMs: inMs(retryAfterSeconds(parsed.answer, bindings.now)) }
 }
 
 function findingOf (verdict: Verdict, action: Action, answered: Bindings, secret: boolean): Finding {
   const { outcome } = verdict
   if (outcome === 'unknown') return { kind: 'inconclusive', retryAfterMs: null }
-  if (outcome === 'pending') return { kind: 'pending', reference: verdict.reference, retryAfterMs: verdict.retryAfterSeconds === null ? null : verdict.retryAfterSeconds * 1_000 }
+  if (outcome === 'pending') return { kind: 'pending', reference: verdict.reference, retryAfterMs: inMs(verdict.retryAfterSeconds) }
   const good = outcome !== 'rejected'
   const shown = good && !secret ? viewOf(verdict, action, answered) : { result: null, truncated: false }
   const settlement: Settlement = {
@@ -102,8 +103,4 @@ function isWellFormed (operation: Operation, answer: Answer): boolean {
   return answer.headers['content-type']?.includes('json') === true && answer.body !== null
 }
 
-/** RFC 9110 §10.2.3 in seconds, clamped to 1 s..1 h; a date is left to the schedule. */
-function retryAfterMs (answer: Answer): number | null {
-  const seconds = Number(answer.headers['retry-after'])
-  return Number.isFinite(seconds) && seconds > 0 ? Math.min(Math.max(seconds, 1), 3_600) * 1_000 : null
-}
+const inMs = (seconds: number | null): number | null => seconds === null ? null : seconds * 1_000

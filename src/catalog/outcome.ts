@@ -7,6 +7,7 @@ import type { Reporter } from './faults.ts'
 import { retryAfterSeconds } from './retry-after.ts'
 import type { OutcomeRuleSheet } from './sheet.ts'
 import { compileTemplate, type Template } from './template.ts'
+import { COMPLETED, unknownFor } from './verdict.ts'
 
 export interface OutcomeRule {
   readonly text: string
@@ -120,26 +121,14 @@ export interface Judging {
   finish (value: Json): Json
 }
 
-const PLAIN: Verdict = Object.freeze({
-  outcome: 'completed',
-  code: null,
-  message: null,
-  retryable: false,
-  retryAfterSeconds: null,
-  reference: null,
-  result: undefined,
-  lookFirst: false,
-  missing: null,
-})
-
 /** For the answer to the one send. Never throws. */
 export function judgeAnswer (rules: readonly OutcomeRule[], bindings: Bindings, judging: Judging): Verdict {
   const response = bindings.response
-  if (response === null) return unknown('there is no answer')
+  if (response === null) return unknownFor('there is no answer')
   const success = response.status >= 200 && response.status <= 299
   for (const rule of rules) {
     const matched = matches(rule, bindings)
-    if (matched === 'fault' && judging.write && success) return unknown(`a rule could not be evaluated: ${rule.text}`)
+    if (matched === 'fault' && judging.write && success) return unknownFor(`a rule could not be evaluated: ${rule.text}`)
     if (matched === true) return verdictOf(rule, bindings, judging)
   }
   return judging.write ? defaultForWrite(rules, response, bindings, judging) : defaultForObservation(response, bindings)
@@ -168,15 +157,15 @@ function verdictOf (rule: OutcomeRule, bindings: Bindings, judging: Judging, ext
     case 'completed':
     case 'already_in_desired_state': {
       const result = rule.result === null ? undefined : evaluated(rule.result, bindings, extra)
-      return { ...PLAIN, outcome: rule.outcome, result: result === undefined ? rule.result === null ? undefined : null : judging.finish(result) }
+      return { ...COMPLETED, outcome: rule.outcome, result: result === undefined ? rule.result === null ? undefined : null : judging.finish(result) }
     }
     case 'pending':
       // Without what the look-up needs, nothing would ever be learned: that is missing evidence, not a promise.
       if (rule.reference !== null && reference === undefined && judging.write) {
-        return unknown(`the reference of a pending call could not be read: ${rule.text}`)
+        return unknownFor(`the reference of a pending call could not be read: ${rule.text}`)
       }
-      return { ...PLAIN, outcome: 'pending', reference: reference ?? null, retryAfterSeconds: retryAfterSeconds(response, bindings.now) }
-    case 'unknown': return { ...unknown(`the sheet says so: ${rule.text}`), reference: reference ?? null }
+      return { ...COMPLETED, outcome: 'pending', reference: reference ?? null, retryAfterSeconds: retryAfterSeconds(response, bindings.now) }
+    case 'unknown': return { ...unknownFor(`the sheet says so: ${rule.text}`), reference: reference ?? null }
     case 'rejected': return rejected(rule.code!, response, bindings, judging, rule)
   }
 }
@@ -193,15 +182,15 @@ function evaluated (template: Template | null, bindings: Bindings, extra?: Extra
 function defaultForWrite (rules: readonly OutcomeRule[], response: Answer, bindings: Bindings, judging: Judging): Verdict {
   const { status } = response
   if (status === 202) {
-    if (!judging.resolvable) return unknown('the upstream accepted the call (202) and no look-up is declared')
-    return { ...PLAIN, outcome: 'pending', retryAfterSeconds: retryAfterSeconds(response, bindings.now) }
+    if (!judging.resolvable) return unknownFor('the upstream accepted the call (202) and no look-up is declared')
+    return { ...COMPLETED, outcome: 'pending', retryAfterSeconds: retryAfterSeconds(response, bindings.now) }
   }
   if (status >= 200 && status <= 299) {
-    if (!rules.some(rule => rule.outcome === 'completed')) return PLAIN
-    return unknown(`the upstream answered ${status}, and no rule of the sheet speaks of what it said`)
+    if (!rules.some(rule => rule.outcome === 'completed')) return COMPLETED
+    return unknownFor(`the upstream answered ${status}, and no rule of the sheet speaks of what it said`)
   }
-  if (status < 400) return unknown(`the upstream answered ${status}, which is never followed and may mean that it is done`)
-  if (status === 408 || status >= 500) return unknown(`the upstream answered ${status}, which does not say whether the call had an effect`)
+  if (status < 400) return unknownFor(`the upstream answered ${status}, which is never followed and may mean that it is done`)
+  if (status === 408 || status >= 500) return unknownFor(`the upstream answered ${status}, which does not say whether the call had an effect`)
   const refusal = rejected(codeOf(status), response, bindings, judging)
   const doubtful = status === 404 || status === 409 || status === 410 || status === 412
   return doubtful && judging.ownId ? { ...refusal, lookFirst: true } : refusal
@@ -209,7 +198,7 @@ function defaultForWrite (rules: readonly OutcomeRule[], response: Answer, bindi
 
 function defaultForObservation (response: Answer, bindings: Bindings): Verdict {
   const { status } = response
-  if (status >= 200 && status <= 299) return status === 202 ? rejected('RESULT_INVALID', response, bindings, null) : PLAIN
+  if (status >= 200 && status <= 299) return status === 202 ? rejected('RESULT_INVALID', response, bindings, null) : COMPLETED
   return rejected(status < 400 ? 'UPSTREAM_REJECTED' : codeOf(status), response, bindings, null)
 }
 
@@ -230,15 +219,11 @@ function rejected (code: string, response: Answer, bindings: Bindings, judging: 
   const retryable = rule?.retryable ?? (row?.retryable === true && harmless)
   const waits = response.status === 425 || response.status === 429 || response.status === 503
   return {
-    ...PLAIN,
+    ...COMPLETED,
     outcome: 'rejected',
     code,
     message: rule?.message ?? row?.message ?? judging?.messages.get(code) ?? ERRORS.UPSTREAM_REJECTED.message,
     retryable,
     retryAfterSeconds: waits ? retryAfterSeconds(response, bindings.now) : null,
   }
-}
-
-function unknown (missing: string): Verdict {
-  return { ...PLAIN, outcome: 'unknown', code: 'OUTCOME_UNKNOWN', message: ERRORS.OUTCOME_UNKNOWN.message, missing }
 }

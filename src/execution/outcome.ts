@@ -2,8 +2,8 @@
 // it is never guessed.
 import { readAnswer } from '../catalog/answer.ts'
 import type { Answer, Bindings, Verdict } from '../catalog/catalog.ts'
+import { COMPLETED, rejectedAs, unknownFor } from '../catalog/verdict.ts'
 import type { Settlement } from '../attempts/attempt.ts'
-import { ERRORS, type ErrorCode } from '../errors.ts'
 import type { Sent } from './dispatch.ts'
 import type { Services } from './services.ts'
 
@@ -37,15 +37,15 @@ function judgeReply (sent: Sent): Judged {
   const { action } = reserved.facts.scoped.valid.capable
   const because = (verdict: Verdict, left = true): Judged => ({ sent, verdict, bindings: reserved.bindings, left, found: null })
   switch (reply.kind) {
-    case 'unsent': return because(rejected('UPSTREAM_UNREACHABLE'), false)
-    case 'lost': return because(action.write ? unknown(`no answer came back (${reply.cause})`) : rejected('UPSTREAM_ERROR'))
-    case 'cut': return because(action.write ? unknown(`the answer, of status ${reply.status}, was cut (${reply.cause})`) : rejected(reply.status < 300 ? 'RESULT_INVALID' : 'UPSTREAM_ERROR'))
+    case 'unsent': return because(rejectedAs('UPSTREAM_UNREACHABLE'), false)
+    case 'lost': return because(action.write ? unknownFor(`no answer came back (${reply.cause})`) : rejectedAs('UPSTREAM_ERROR'))
+    case 'cut': return because(action.write ? unknownFor(`the answer, of status ${reply.status}, was cut (${reply.cause})`) : rejectedAs(reply.status < 300 ? 'RESULT_INVALID' : 'UPSTREAM_ERROR'))
     case 'answer': {
       const parsed = readAnswer(action.request.operation, reply)
       const success = reply.status >= 200 && reply.status <= 299
       if (parsed.kind === 'invalid' && (success || parsed.why === 'status')) {
         const why = `the answer, of status ${reply.status}, cannot be read (${parsed.why})`
-        return because(action.write ? unknown(why) : { ...rejected('RESULT_INVALID'), missing: why })
+        return because(action.write ? unknownFor(why) : { ...rejectedAs('RESULT_INVALID'), missing: why })
       }
       // The body of a refusal may be of any kind; its status speaks.
       const response: Answer = parsed.kind === 'ok' ? parsed.answer : { status: reply.status, headers: reply.headers, body: null }
@@ -64,24 +64,12 @@ async function lookFirst (judged: Judged, services: Services): Promise<Judged> {
   if (action.lookup === null || !action.lookup.ownId) return judged
   const found = await services.resolver.lookUp(action, judged.sent.attempt!)
   if (found.kind === 'settled' && found.settlement.outcome !== 'rejected') {
-    return { ...judged, found: found.settlement, verdict: { ...PLAIN, outcome: found.settlement.outcome } }
+    return { ...judged, found: found.settlement, verdict: { ...COMPLETED, outcome: found.settlement.outcome } }
   }
   if (found.kind === 'settled' || found.kind === 'absent') return judged
   if (found.kind === 'pending') {
     const retryAfterSeconds = found.retryAfterMs === null ? null : found.retryAfterMs / 1_000
-    return { ...judged, verdict: { ...PLAIN, outcome: 'pending', reference: found.reference, retryAfterSeconds } }
+    return { ...judged, verdict: { ...COMPLETED, outcome: 'pending', reference: found.reference, retryAfterSeconds } }
   }
-  return { ...judged, verdict: unknown(`the upstream answered ${judged.verdict.code}, and the own id could not be looked up`) }
-}
-
-const PLAIN: Verdict = Object.freeze({
-  outcome: 'completed', code: null, message: null, retryable: false, retryAfterSeconds: null, reference: null, result: undefined, lookFirst: false, missing: null,
-})
-
-function rejected (code: ErrorCode): Verdict {
-  return { ...PLAIN, outcome: 'rejected', code, message: ERRORS[code].message, retryable: ERRORS[code].retryable }
-}
-
-function unknown (missing: string): Verdict {
-  return { ...PLAIN, outcome: 'unknown', code: 'OUTCOME_UNKNOWN', message: ERRORS.OUTCOME_UNKNOWN.message, missing }
+  return { ...judged, verdict: unknownFor(`the upstream answered ${judged.verdict.code}, and the own id could not be looked up`) }
 }
