@@ -19,7 +19,7 @@ const ARGUMENTS: { readonly [action: string]: Json } = {
   'email_order_confirmation.v1': { customer_id: 'cus_9', order_id: 'ord_1001' },
   'refund_order.v1': { customer_id: 'cus_9', order_id: 'ord_1001', amount_minor: 1 },
   'delete_customer.v1': { customer_id: 'cus_9' },
-  'start_deployment.v1': { environment: 'nowhere', revision: 'abc1234' },
+  'start_deployment.v1': { revision: 'abc1234' },
 }
 const ALL = Object.keys(ARGUMENTS)
 const ROLES = ['shop_reader', 'shop_assistant', 'shop_manager', 'shop_deployer', 'no_such_role']
