@@ -43,7 +43,11 @@ export function mayCall (catalog: Catalog, caller: Pick<Caller, 'roles' | 'claim
   return granted && (caller.claimedActions === null || caller.claimedActions.includes(actionId)) ? action : null
 }
 
-export const callableActions = (catalog: Catalog, caller: Caller): readonly Action[] => grantedActions(catalog, caller.roles, caller.claimedActions)
+/** Without a run only observations are callable, so only they are listed. */
+export function callableActions (catalog: Catalog, caller: Pick<Caller, 'roles' | 'claimedActions' | 'run'>): readonly Action[] {
+  const granted = grantedActions(catalog, caller.roles, caller.claimedActions)
+  return caller.run === null ? granted.filter(action => !action.write) : granted
+}
 
 /** `sunset.after` is the last day, in UTC, on which the version answers. */
 export function isRetired (action: Action, now: Date): boolean {

@@ -69,6 +69,18 @@ describe('what is listed is what may be called', () => {
     ), { numRuns: 25, examples: [[['shop_assistant', 'shop_manager', 'shop_deployer'], undefined], [['shop_assistant'], ['get_customer.v1', 'refund_order.v1']], [['shop_reader'], []]] })
   })
 
+  test('a token without a run lists observations alone, and is refused every write', async t => {
+    const ground = await shopGround(t, 'sqlite')
+    const token = await ground.token({ run: null, claims: { customers: [], environments: [] } })
+    const names = await listed(ground, token)
+    for (const action of ALL) {
+      const { body } = await ground.broker.call(token, action, ARGUMENTS[action]!)
+      assert.equal(body.error.code === 'RUN_REQUIRED', !names.includes(action), `${action} ${JSON.stringify(body)}`)
+    }
+    assert.deepEqual(names, ['get_customer.v1', 'list_orders.v1'])
+    assert.equal(ground.shop.requests.length, 0)
+  })
+
   test('an action that does not exist and one that is not granted are answered alike', async t => {
     const { broker, token } = await shopGround(t, 'sqlite')
     const reader = await token({ roles: ['shop_reader'] })
