@@ -11,8 +11,9 @@ import type { Answer } from './envelope.ts'
 import type { AlreadySo } from './facts.ts'
 import type { Duplicate } from './recall.ts'
 import type { Services } from './services.ts'
-import { writeDown, type Settled } from './settle.ts'
+import type { Settled } from './settle.ts'
 import { messageOf } from './state.ts'
+import { writeDown } from './write-down.ts'
 
 const REFUSALS_COUNTED: ReadonlySet<Step> = new Set(['arguments', 'scope', 'facts'])
 
@@ -32,6 +33,7 @@ export class CallRecord {
   #attempt: AttemptRecord | null = null
   #markTried = false
   #durableMark = false
+  #whenMarked: ((elapsedMs: number) => void) | null = null
   #requestMark: string | null = null
   #reply: Reply | null = null
   #answer: Answer | null = null
@@ -54,7 +56,13 @@ export class CallRecord {
   notAttempting (): void { this.#attempt = null }
   /** The durable mark before dispatch is tried: from here on an unexpected fault means `unknown`. */
   marking (): void { this.#markTried = true }
-  marked (): void { this.#durableMark = true }
+  marked (): void {
+    this.#durableMark = true
+    this.#whenMarked?.(performance.now() - this.#arrival.arrivedAtMs)
+  }
+
+  /** @param listener told how long after the arrival that was */
+  whenMarked (listener: (elapsedMs: number) => void): void { this.#whenMarked = listener }
   provedUnsent (): void { this.#markTried = false }
   upstreamAnswered (reply: Reply): void { this.#reply = reply }
   onClose (closer: () => void): void { this.#closers.push(closer) }

@@ -7,7 +7,7 @@ import { refusalOf, sendRefusal } from './envelope.ts'
 import { requireServedHost, requireSingleHeaders, SECURITY_HEADERS, STRICT_TRANSPORT } from './headers.ts'
 import { closeBehindAnswer, createNodeServer, hasBody, leavesBodyUnread, TIMEOUTS, type Timeouts, type Tls } from './node-server.ts'
 import { readQuery } from './query.ts'
-import { openRateGate, type Rates } from './rates.ts'
+import { openRateGate, type RateGate, type Rates } from './rates.ts'
 
 export type Plane = 'agents' | 'people' | 'operations'
 
@@ -89,8 +89,10 @@ export function buildListener (plane: Plane, options: ListenerOptions, closing: 
   app.decorateRequest('rateKey', null)
 
   const routes = recordRoutes(app, plane)
-  addChecks(app, options, closing.signal)
+  const gate = options.rates === null ? null : openRateGate(options.rates)
+  addChecks(app, options, gate, closing.signal)
   app.addHook('onSend', (request, reply, _payload, done) => {
+    if (request.rateKey !== null) gate!.learn(request.rateKey, reply.statusCode, request.headers.authorization)
     if (leavesBodyUnread(request.raw)) {
       reply.header('connection', 'close')
       closeBehindAnswer(request.raw, timeouts.lingerMs)
@@ -118,8 +120,7 @@ export function buildListener (plane: Plane, options: ListenerOptions, closing: 
 type Refuse = (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply
 
 /** What is checked of every request, known path or not, before anything of it is handled. */
-function addChecks (app: FastifyInstance, options: ListenerOptions, closing: AbortSignal): void {
-  const gate = options.rates === null ? null : openRateGate(options.rates)
+function addChecks (app: FastifyInstance, options: ListenerOptions, gate: RateGate | null, closing: AbortSignal): void {
   const hosts = new Set(options.hosts.map(host => host.toLowerCase()))
   const check = (request: FastifyRequest, reply: FastifyReply): void => {
     setCommonHeaders(reply, options.tls !== null)
@@ -146,11 +147,6 @@ function addChecks (app: FastifyInstance, options: ListenerOptions, closing: Abo
       done(refusal as Error)
       return
     }
-    done()
-  })
-  if (gate === null) return
-  app.addHook('onSend', (request, reply, _payload, done) => {
-    if (request.rateKey !== null) gate.learn(request.rateKey, reply.statusCode, request.headers.authorization)
     done()
   })
 }

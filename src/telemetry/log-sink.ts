@@ -9,7 +9,7 @@ export interface LogSink {
 
 /** A line is seen this much later at most. */
 const GATHER_MS = 20
-const GATHER_CHARACTERS = 16_000
+const GATHER_CHARACTERS = 64_000
 
 let stderr: LogSink | null = null
 
