@@ -3,7 +3,7 @@ import type { Credential } from '../credentials/credential.ts'
 import type { Reserved } from './reserve.ts'
 import type { Services } from './services.ts'
 import { Refusal } from '../errors.ts'
-import { closeUnsent } from './settle.ts'
+import { closeUnsent } from './write-down.ts'
 import { unsent } from '../attempts/attempt.ts'
 
 /** A reserved request with what authorises it upstream. */

@@ -11,7 +11,7 @@ import type { CallRecord } from './record.ts'
 import type { Reserved } from './reserve.ts'
 import { repeatSafely } from './safe-read.ts'
 import type { Services } from './services.ts'
-import { closeUnsent } from './settle.ts'
+import { closeUnsent } from './write-down.ts'
 import { messageOf, timedState } from './state.ts'
 import { endOfTurn } from './turn.ts'
 

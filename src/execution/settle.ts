@@ -1,60 +1,9 @@
-// What became of an attempt is written down here, and nowhere else in a call. A store that cannot take it is asked again in the background until it
-// does: the answer is then true, and says `recorded: false`.
-import { setTimeout as sleep } from 'node:timers/promises'
-import { advance, type AttemptEvent, type AttemptRecord, type Evidence, type Settlement } from '../attempts/attempt.ts'
+// Step 15, its durable half: how the call ended becomes one event of its attempt. (What is told of it, audit, metrics and log, is record.ts.)
+import type { AttemptEvent, AttemptRecord, Evidence } from '../attempts/attempt.ts'
 import { Refusal, type ErrorCode } from '../errors.ts'
-import type { Advanced } from '../store/store.ts'
 import type { Projected } from './project.ts'
 import type { Services } from './services.ts'
-import { timedState } from './state.ts'
-
-const PAUSE_MS_MAX = 5_000
-/** A settlement that could not be written in this time is left to the look-up that its deadline starts. */
-const KEEP_TRYING_MS = 10 * 60_000
-
-export interface Written {
-  readonly record: AttemptRecord
-  readonly recorded: boolean
-  /** The record is as this event made it: whoever ends an attempt tells of its end, and nobody else does. */
-  readonly own: boolean
-}
-
-/**
- * Tells the store what the owner of the send knows. The record that comes back is the truth: where a look-up or a person was faster, theirs stands.
- */
-export async function writeDown (held: AttemptRecord, event: AttemptEvent, services: Services): Promise<Written> {
-  try {
-    const advanced = await timedState(services, event.type, () => report(held, event, services))
-    // A record that is gone has no other witness, so its end is told here; one that was begun anew has whoever began it.
-    if (advanced.kind === 'missing') return { record: asTold(held, event), recorded: false, own: true }
-    const record = heard(advanced, services)
-    // Nor does what contradicts the upstream's own answer to this call change what that answer was.
-    if (record.token !== held.token || isContradicted(advanced)) return { record: asTold(held, event), recorded: false, own: false }
-    return { record, recorded: true, own: isOwn(advanced, event) }
-  } catch {
-    services.background(keepTrying(held, event, services))
-    return { record: asTold(held, event), recorded: false, own: false }
-  }
-}
-
-/** What the store cannot be told, or has lost: true all the same. */
-function asTold (held: AttemptRecord, event: AttemptEvent): AttemptRecord {
-  const reduced = advance(held, event)
-  return reduced.kind === 'changed' ? reduced.record : held
-}
-
-/**
- * A store that lost the end of what it was told may have forgotten the durable mark. Left so, the sweeper would close as never sent what was sent, and
- * its key would be free for a second send. The owner of the token knows better: the mark is made again, and then its event applies.
- */
-async function report (held: AttemptRecord, event: AttemptEvent, services: Services): Promise<Advanced> {
-  const advanced = await services.store.advance(held, event)
-  if (advanced.kind === 'missing' || advanced.record.token !== held.token) services.telemetry.integrity({ attemptId: held.id, what: 'foreign_record' })
-  if (advanced.kind !== 'refused' || !advanced.alarm || advanced.record.state !== 'prepared') return advanced
-  services.telemetry.integrity({ attemptId: held.id, what: 'contradicting_evidence' })
-  const marked = await services.store.advance(advanced.record, { type: 'dispatch', token: held.token })
-  return marked.kind === 'missing' ? marked : services.store.advance(marked.record, event)
-}
+import { writeDown } from './write-down.ts'
 
 /** How a call ended, ready to be answered. `attempt` is null for an observation. */
 export interface Settled {
@@ -85,7 +34,10 @@ function eventOf (projected: Projected, attempt: AttemptRecord): AttemptEvent {
   const { token } = attempt
   switch (verdict.outcome) {
     case 'unknown': return { type: 'lose', token, missing: verdict.missing ?? 'no rule of the sheet matched the answer', reference: verdict.reference }
-    case 'pending': return { type: 'pend', token, reference: verdict.reference, retryAfterMs: verdict.retryAfterSeconds === null ? null : verdict.retryAfterSeconds * 1_000 }
+    case 'pending': {
+      const retryAfterMs = verdict.retryAfterSeconds === null ? null : verdict.retryAfterSeconds * 1_000
+      return { type: 'pend', token, reference: verdict.reference, retryAfterMs }
+    }
     default: return {
       type: 'settle',
       token,
@@ -105,55 +57,9 @@ function eventOf (projected: Projected, attempt: AttemptRecord): AttemptEvent {
   }
 }
 
-export function evidenceOf (projected: Projected): Evidence {
+function evidenceOf (projected: Projected): Evidence {
   const { found, sent: { reply } } = projected.judged
   if (found !== null) return found.evidence
   const upstreamStatus = 'status' in reply ? reply.status : null
   return { source: upstreamStatus === null ? 'none' : 'response', upstreamStatus, by: null }
-}
-
-/** It is proved that no byte left: the attempt ends, and its key is free again. */
-export async function closeUnsent (attempt: AttemptRecord | null, settlement: Settlement, services: Services): Promise<void> {
-  if (attempt !== null) await writeDown(attempt, { type: 'settle', token: attempt.token, settlement }, services)
-}
-
-async function keepTrying (held: AttemptRecord, event: AttemptEvent, services: Services): Promise<void> {
-  const endsAtMs = performance.now() + KEEP_TRYING_MS
-  for (let pauseMs = 200; performance.now() < endsAtMs; pauseMs = Math.min(pauseMs * 2, PAUSE_MS_MAX)) {
-    // This wait alone keeps no process alive: after the drain the deadline that stands in the store is left to the next one.
-    await sleep(pauseMs, undefined, { ref: false })
-    try {
-      const advanced = await report(held, event, services)
-      if (advanced.kind === 'missing') return
-      const record = heard(advanced, services)
-      if (isOwn(advanced, event) && record.settlement?.sent === true) tellLateEnd(record, services)
-      return
-    } catch {
-      // The next turn asks again: every event is idempotent by its token.
-    }
-  }
-}
-
-/** Where the reply to an earlier asking was lost, what stands there now may be our own doing. */
-function isOwn (advanced: Advanced, event: AttemptEvent): boolean {
-  if (advanced.kind === 'changed') return true
-  return advanced.kind === 'already' && event.type === 'settle' && advanced.record.settlement?.evidence.source === event.settlement.evidence.source
-}
-
-/** The call was answered before its end could be written down. */
-function tellLateEnd (record: AttemptRecord, services: Services): void {
-  const { outcome, code, sent } = record.settlement!
-  services.telemetry.attempt({
-    attemptId: record.id, actionId: record.action, definition: record.definition, correlationId: record.correlationId, by: 'late_answer',
-    state: record.state, outcome, code, sent, personMark: null,
-  })
-}
-
-const isContradicted = (advanced: Advanced): boolean => advanced.kind === 'refused' && advanced.alarm
-
-function heard (advanced: Exclude<Advanced, { kind: 'missing' }>, services: Services): AttemptRecord {
-  if (isContradicted(advanced)) {
-    services.telemetry.integrity({ attemptId: advanced.record.id, what: 'contradicting_evidence' })
-  }
-  return advanced.record
 }
