@@ -104,7 +104,8 @@ async function openCore (config: Config, options: BrokerOptions, opened: Opened)
   const now = (): Date => new Date()
   const definitions = createDefinitions(store, catalog)
   const resolver = opened.add(createResolver({
-    store, upstream, credentials, telemetry, definition: definitions.of, now, fault: error => logger.fault('a turn of the look-ups could not be made; it is made again', error),
+    store, upstream, credentials, telemetry, definition: definitions.of, now,
+    fault: error => logger.fault('a turn of the look-ups could not be made; it is made again', error),
   }), one => one.stop())
   const drain = new AbortController()
   const services: Services = {
@@ -135,7 +136,9 @@ async function openTelemetry (config: Config, identity: Identity, metrics: Metri
   return opened.add(createTelemetry({ audit, metrics, logger }), telemetry => telemetry.flush())
 }
 
-async function openVerifier (config: Config, options: BrokerOptions, identity: Identity, metrics: Metrics, logger: Logger, opened: Opened): Promise<TokenVerifier> {
+async function openVerifier (
+  config: Config, options: BrokerOptions, identity: Identity, metrics: Metrics, logger: Logger, opened: Opened
+): Promise<TokenVerifier> {
   const jwks = opened.add(createJwksFetcher(), fetcher => fetcher.close())
   const revocations = createRevocations({
     path: join(config.dataFolder, 'revoked.jsonl'),
@@ -238,7 +241,9 @@ function inTurn<Value> (work: () => Promise<Value>): () => Promise<Value> {
   }
 }
 
-async function listenerOptions (config: Config, draining: () => boolean, metrics: Metrics, logger: Logger): Promise<(plane: Plane, address: ListenAddress) => ListenerOptions> {
+type OptionsOf = (plane: Plane, address: ListenAddress) => ListenerOptions
+
+async function listenerOptions (config: Config, draining: () => boolean, metrics: Metrics, logger: Logger): Promise<OptionsOf> {
   const tls = config.tls === null ? null : { cert: await readFile(config.tls.certFile), key: await readFile(config.tls.keyFile) }
   return (plane, address) => ({
     hosts: config.hosts ?? [address.host.includes(':') ? `[${address.host}]` : address.host, 'localhost'],

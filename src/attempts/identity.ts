@@ -4,6 +4,14 @@ import canonicalize from 'canonicalize'
 import type { Json, JsonObject } from '../catalog/catalog.ts'
 import type { Secret } from '../secret.ts'
 
+/** Whose run it is. */
+export interface RunOwner {
+  readonly iss: string
+  readonly sub: string
+  readonly tenant: string
+  readonly run: string
+}
+
 export const HASH_TAGS = 64
 
 export class Identity {
@@ -33,7 +41,7 @@ export class Identity {
   }
 
   /** With a runtime key the action is inside the fingerprint alone, so that one key never means two actions. */
-  recordKey (owner: { readonly iss: string, readonly sub: string, readonly tenant: string, readonly run: string }, idempotencyKey: string | null, action: string, fingerprint: string): string {
+  recordKey (owner: RunOwner, idempotencyKey: string | null, action: string, fingerprint: string): string {
     const who = [owner.iss, owner.sub, owner.tenant, owner.run]
     return this.#hex(idempotencyKey === null ? ['record', ...who, 'action', action, fingerprint] : ['record', ...who, 'key', idempotencyKey])
   }

@@ -36,7 +36,8 @@ async function askUpstream (action: Action, lookup: Lookup, record: AttemptRecor
     response: null,
     now: ports.now().toISOString(),
   }
-  const reply = await readOnce({ upstream: action.upstream, tenant, request: lookup.request, bindings, timeoutMs: action.upstream.timeouts.totalMs }, ports)
+  const { upstream } = action
+  const reply = await readOnce({ upstream, tenant, request: lookup.request, bindings, timeoutMs: upstream.timeouts.totalMs }, ports)
   if (reply.kind !== 'answer') return { kind: 'inconclusive', retryAfterMs: null }
   const parsed = readAnswer(lookup.request.operation, reply)
   if (parsed.kind === 'invalid') return { kind: 'inconclusive', retryAfterMs: null }

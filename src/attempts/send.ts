@@ -10,7 +10,9 @@ export interface SendPorts {
   readonly telemetry: Telemetry
 }
 
-export async function sendOnce (ports: SendPorts, upstream: Upstream, tenant: string, request: WireRequest, credential: Credential, use: CredentialUse, options: SendOptions): Promise<Reply> {
+export async function sendOnce (
+  ports: SendPorts, upstream: Upstream, tenant: string, request: WireRequest, credential: Credential, use: CredentialUse, options: SendOptions
+): Promise<Reply> {
   const reply = await ports.upstream.send(upstream, credential.apply(request), options)
   // No storm of refused credentials: it rests, and calls meanwhile are answered without a send.
   if ('status' in reply && reply.status === 401) ports.credentials.refused(upstream, tenant, use)

@@ -3,7 +3,15 @@ import { ERRORS, type ErrorCode } from '../errors.ts'
 import type { Verdict } from './catalog.ts'
 
 export const COMPLETED: Verdict = Object.freeze({
-  outcome: 'completed', code: null, message: null, retryable: false, retryAfterSeconds: null, reference: null, result: undefined, lookFirst: false, missing: null,
+  outcome: 'completed',
+  code: null,
+  message: null,
+  retryable: false,
+  retryAfterSeconds: null,
+  reference: null,
+  result: undefined,
+  lookFirst: false,
+  missing: null,
 })
 
 /** As the error table has it. */

@@ -1,7 +1,7 @@
 // Everything that an agent can ask, bound to the services once: what a surface is handed.
 import { describeAction, listActions } from './actions.ts'
 import type { Ask, Listing } from './answering.ts'
-import { cancelAttempt, escalateAttempt, getAttempt, listAttempts, stopRun } from './attempts.ts'
+import { cancelAttempt, escalateAttempt, getAttempt, listAttempts, stopRun, type WaitAsk } from './attempts.ts'
 import type { Arrival } from './call.ts'
 import type { ListQuery } from './contract.ts'
 import type { Answer } from './envelope.ts'
@@ -13,7 +13,7 @@ export function agentsApi (services: Services) {
     execute: (arrival: Arrival): Promise<Answer> => execute(arrival, services),
     listActions: (ask: Ask & ListQuery): Promise<Listing> => listActions(ask, services),
     describeAction: (ask: Ask & { readonly actionId: string }): Promise<Listing> => describeAction(ask, services),
-    getAttempt: (ask: Ask & { readonly id: string, readonly waitMs: number, readonly signal: AbortSignal }): Promise<Answer> => getAttempt(ask, services),
+    getAttempt: (ask: WaitAsk): Promise<Answer> => getAttempt(ask, services),
     listAttempts: (ask: Ask & { readonly limit: number }): Promise<Listing> => listAttempts(ask, services),
     cancelAttempt: (ask: Ask & { readonly id: string }): Promise<Answer> => cancelAttempt(ask, services),
     escalateAttempt: (ask: Ask & { readonly id: string }): Promise<Answer> => escalateAttempt(ask, services),

@@ -1,6 +1,6 @@
 // Envelopes: how an outcome, an attempt or a refusal is said to an agent. The status class carries the proof: non-2xx means that this
 // request dispatched nothing.
-import type { AttemptRecord } from '../attempts/attempt.ts'
+import type { AttemptRecord, Settlement } from '../attempts/attempt.ts'
 import type { Json, Verdict } from '../catalog/catalog.ts'
 import { ERRORS, isErrorCode, type Refusal } from '../errors.ts'
 import type { Answer, Envelope, EnvelopeError } from './envelope.ts'
@@ -84,7 +84,9 @@ export function observationAnswer (said: {
 }
 
 /** The outcome so far of an attempt: the same words for the call itself, for its repeats and for whoever asks later. */
-export function attemptAnswer (record: AttemptRecord, correlationId: string, how: { readonly duplicate: boolean, readonly recorded?: boolean }): Answer {
+export function attemptAnswer (
+  record: AttemptRecord, correlationId: string, how: { readonly duplicate: boolean, readonly recorded?: boolean }
+): Answer {
   const common = {
     action: record.action,
     attempt_id: record.id,
@@ -93,7 +95,9 @@ export function attemptAnswer (record: AttemptRecord, correlationId: string, how
     ...(how.recorded === false ? { recorded: false as const } : {}),
   }
   if (record.settlement !== null) return settledAnswer(record, record.settlement, common)
-  if (record.state === 'unknown' || record.state === 'escalated') return stillOpen(record, { ok: false, outcome: 'unknown', sent: true, ...common, error: unknownError(record) })
+  if (record.state === 'unknown' || record.state === 'escalated') {
+    return stillOpen(record, { ok: false, outcome: 'unknown', sent: true, ...common, error: unknownError(record) })
+  }
   const sent = record.state === 'pending' ? { sent: true } : {}
   return stillOpen(record, { ok: true, outcome: 'pending', pending_on: record.state === 'pending' ? 'upstream' : 'dispatch', ...sent, ...common })
 }
@@ -101,7 +105,15 @@ export function attemptAnswer (record: AttemptRecord, correlationId: string, how
 /** The send is possibly under way, and nothing more can be said now. */
 export function unknownAnswer (record: AttemptRecord, correlationId: string): Answer {
   return stillOpen(record, {
-    ok: false, outcome: 'unknown', sent: true, action: record.action, attempt_id: record.id, duplicate: false, correlation_id: correlationId, recorded: false, error: unknownError(record),
+    ok: false,
+    outcome: 'unknown',
+    sent: true,
+    action: record.action,
+    attempt_id: record.id,
+    duplicate: false,
+    correlation_id: correlationId,
+    recorded: false,
+    error: unknownError(record),
   })
 }
 
@@ -112,10 +124,11 @@ function unknownError (record: AttemptRecord): EnvelopeError {
 
 function stillOpen (record: AttemptRecord, envelope: Envelope): Answer {
   const path = `/v1/attempts/${record.id}`
-  return { status: 202, location: path, retryAfterSeconds: null, envelope: { ...envelope, next: { method: 'GET', path, after_seconds: ASK_AGAIN_SECONDS } } }
+  const next = { method: 'GET', path, after_seconds: ASK_AGAIN_SECONDS } as const
+  return { status: 202, location: path, retryAfterSeconds: null, envelope: { ...envelope, next } }
 }
 
-function settledAnswer (record: AttemptRecord, settlement: NonNullable<AttemptRecord['settlement']>, common: Partial<Envelope> & { readonly correlation_id: string }): Answer {
+function settledAnswer (record: AttemptRecord, settlement: Settlement, common: Partial<Envelope> & { readonly correlation_id: string }): Answer {
   const ok = settlement.outcome !== 'rejected'
   const { evidence } = settlement
   return {

@@ -15,11 +15,18 @@ import { initialBindings, isInScope } from './scope.ts'
 import type { Services } from './services.ts'
 import { reachState } from './state.ts'
 
+export interface WaitAsk extends Ask {
+  readonly id: string
+  /** 0: answer at once. */
+  readonly waitMs: number
+  /** Aborted when nobody waits any more: the outcome so far is then as good as any. */
+  readonly signal: AbortSignal
+}
+
 const LIST_MAX = 200
 const POLL_MS_MAX = 500
 
-/** `signal`: nobody waits any more, and the outcome so far is as good as any. */
-export async function getAttempt (ask: Ask & { readonly id: string, readonly waitMs: number, readonly signal: AbortSignal }, services: Services): Promise<Answer> {
+export async function getAttempt (ask: WaitAsk, services: Services): Promise<Answer> {
   return answering(ask, services, async () => {
     const caller = await authenticate(ask, services)
     const endsAtMs = performance.now() + ask.waitMs
@@ -33,7 +40,8 @@ export async function getAttempt (ask: Ask & { readonly id: string, readonly wai
 }
 
 /** A person may take days. */
-const isWorthWaiting = (record: AttemptRecord, signal: AbortSignal): boolean => record.state !== 'settled' && record.state !== 'escalated' && !signal.aborted
+const isWorthWaiting = (record: AttemptRecord, signal: AbortSignal): boolean =>
+  record.state !== 'settled' && record.state !== 'escalated' && !signal.aborted
 
 export async function listAttempts (ask: Ask & { readonly limit: number }, services: Services): Promise<Listing> {
   return listing(ask, services, async () => {
@@ -41,7 +49,8 @@ export async function listAttempts (ask: Ask & { readonly limit: number }, servi
     if (caller.run === null) throw Refusal.of('RUN_REQUIRED')
     const limit = Math.min(ask.limit, LIST_MAX)
     const records = await reachState(services, 'ofRun', () => services.store.ofRun(caller.tag, caller.runKey, limit))
-    const attempts = records.filter(record => isVisible(caller, record, services)).map(record => attemptAnswer(record, record.correlationId, { duplicate: false }).envelope)
+    const visible = records.filter(record => isVisible(caller, record, services))
+    const attempts = visible.map(record => attemptAnswer(record, record.correlationId, { duplicate: false }).envelope)
     return { attempts }
   })
 }

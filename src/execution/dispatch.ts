@@ -5,7 +5,7 @@ import { SEND_WINDOW_MS, unsent, type AttemptRecord } from '../attempts/attempt.
 import { sha256Hex } from '../attempts/identity.ts'
 import { sendOnce } from '../attempts/send.ts'
 import { Refusal } from '../errors.ts'
-import type { Reply } from '../upstream/wire.ts'
+import type { LostCause, Reply } from '../upstream/wire.ts'
 import type { Authorised } from './credential.ts'
 import type { CallRecord } from './record.ts'
 import type { Reserved } from './reserve.ts'
@@ -40,7 +40,8 @@ function observe (authorised: Authorised, services: Services): Promise<Reply> {
   const { reserved, credential } = authorised
   const { action, call } = reserved.facts.scoped.valid.capable
   const send = (timeoutMs: number): Promise<Reply> =>
-    sendOnce(services, action.upstream, call.caller.tenant, reserved.request, credential, 'read', { kind: 'read', timeoutMs, sendByMs: null, attemptId: null })
+    sendOnce(services, action.upstream, call.caller.tenant, reserved.request, credential, 'read',
+      { kind: 'read', timeoutMs, sendByMs: null, attemptId: null })
   // Only the sheet knows whether asking twice is harmless: a GET can count, bill or mark as read.
   return action.retry === 'safe' ? repeatSafely(action.id, action.limits.timeoutMs, services, send) : send(action.limits.timeoutMs)
 }
@@ -111,6 +112,8 @@ function endedBeforeDispatch (attempt: AttemptRecord): Refusal {
   return Refusal.of(cancelled ? 'CANCELLED' : 'STATE_UNAVAILABLE', cancelled ? {} : { retryAfterSeconds: 1, internal: `attempt is ${attempt.state}` })
 }
 
+const OF_THE_MOMENT: ReadonlySet<LostCause> = new Set(['refused', 'reset', 'closed', 'connect_timeout', 'unresolved_name'])
+
 function isOfTheMoment (reply: Extract<Reply, { kind: 'unsent' }>): boolean {
-  return reply.cause === 'refused' || reply.cause === 'reset' || reply.cause === 'closed' || reply.cause === 'connect_timeout' || reply.cause === 'unresolved_name'
+  return OF_THE_MOMENT.has(reply.cause)
 }

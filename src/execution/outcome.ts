@@ -39,7 +39,9 @@ function judgeReply (sent: Sent): Judged {
   switch (reply.kind) {
     case 'unsent': return because(rejectedAs('UPSTREAM_UNREACHABLE'), false)
     case 'lost': return because(action.write ? unknownFor(`no answer came back (${reply.cause})`) : rejectedAs('UPSTREAM_ERROR'))
-    case 'cut': return because(action.write ? unknownFor(`the answer, of status ${reply.status}, was cut (${reply.cause})`) : rejectedAs(reply.status < 300 ? 'RESULT_INVALID' : 'UPSTREAM_ERROR'))
+    case 'cut':
+      if (action.write) return because(unknownFor(`the answer, of status ${reply.status}, was cut (${reply.cause})`))
+      return because(rejectedAs(reply.status < 300 ? 'RESULT_INVALID' : 'UPSTREAM_ERROR'))
     case 'answer': {
       const parsed = readAnswer(action.request.operation, reply)
       const success = reply.status >= 200 && reply.status <= 299

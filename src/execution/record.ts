@@ -69,7 +69,8 @@ export class CallRecord {
 
   /** The attempt is possibly under way: what can be said of it while it is. */
   underWay (): Answer | null {
-    return this.#durableMark && this.#attempt !== null ? attemptAnswer({ ...this.#attempt, state: 'dispatched' }, this.#arrival.correlationId, { duplicate: false }) : null
+    if (!this.#durableMark || this.#attempt === null) return null
+    return attemptAnswer({ ...this.#attempt, state: 'dispatched' }, this.#arrival.correlationId, { duplicate: false })
   }
 
   intent (attempt: AttemptRecord): IntentEvent {
@@ -134,7 +135,8 @@ export class CallRecord {
     if (!(error instanceof Refusal) && this.#markTried && this.#attempt !== null) {
       this.#internal = messageOf(error)
       const attempt = this.#attempt
-      this.#services.background(writeDown(attempt, { type: 'lose', token: attempt.token, missing: 'the broker met a fault of its own after the durable mark', reference: null }, this.#services))
+      const missing = 'the broker met a fault of its own after the durable mark'
+      this.#services.background(writeDown(attempt, { type: 'lose', token: attempt.token, missing, reference: null }, this.#services))
       return this.#answer = unknownAnswer(attempt, correlationId)
     }
     const refusal = error instanceof Refusal ? error : Refusal.of('INTERNAL', { internal: messageOf(error) })
@@ -187,9 +189,13 @@ export class CallRecord {
       sent: envelope?.sent ?? false,
       truncated: envelope?.truncated ?? false,
       withheld: envelope?.withheld ?? null,
-      upstream: action === null || reply === null
-        ? null
-        : { name: action.upstream.name, method: action.request.operation.method, status: this.#upstreamStatus(), durationMs: reply.durationMs, requestMark: this.#requestMark ?? '' },
+      upstream: action === null || reply === null ? null : {
+        name: action.upstream.name,
+        method: action.request.operation.method,
+        status: this.#upstreamStatus(),
+        durationMs: reply.durationMs,
+        requestMark: this.#requestMark ?? '',
+      },
       durationMs,
       internal: this.#internal ?? whyLost(reply),
     }
@@ -216,7 +222,8 @@ export function actorOf (caller: Caller, services: Pick<Services, 'identity'>): 
   let actor = actors.get(caller)
   if (actor === undefined) {
     const { iss, sub, tenant, run } = caller
-    actor = { kind: 'agent', iss, tenant, subMark: services.identity.mark('sub', iss, sub), runMark: run === null ? null : services.identity.mark('run', iss, sub, tenant, run) }
+    const runMark = run === null ? null : services.identity.mark('run', iss, sub, tenant, run)
+    actor = { kind: 'agent', iss, tenant, subMark: services.identity.mark('sub', iss, sub), runMark }
     actors.set(caller, actor)
   }
   return actor

@@ -57,7 +57,10 @@ export class Reserved {
       const begun = await reachState(services, 'begin', () => services.store.begin(attempt, place.after, beginLimits(facts)))
       if (begun.kind === 'begun') return new Reserved(facts, request, begun.record, bindings)
       record.notAttempting()
-      if (begun.kind !== 'recalled') throw Refusal.of(REFUSED_BY_BEGIN[begun.kind], begun.kind === 'target_busy' || begun.kind === 'rate_limited' ? { retryAfterSeconds: 1 } : {})
+      if (begun.kind !== 'recalled') {
+        const passes = begun.kind === 'target_busy' || begun.kind === 'rate_limited'
+        throw Refusal.of(REFUSED_BY_BEGIN[begun.kind], passes ? { retryAfterSeconds: 1 } : {})
+      }
       const duplicate = repeatOf(begun.recalled)
       if (duplicate !== null) return duplicate
       if (begun.recalled.finding.kind === 'free') place = begun.recalled.finding
@@ -80,16 +83,29 @@ function buildRequest (facts: Facts, bindings: Bindings, services: Services): Wi
   return services.upstream.build(action.upstream, evaluating(() => action.request.place(bindings)))
 }
 
-function prepare (facts: Facts, name: RecordName, place: { readonly n: number, readonly g: number }, services: Services): { attempt: AttemptRecord, bindings: Bindings, request: WireRequest } {
-  const { identity } = services
-  const { action } = facts.scoped.valid.capable
-  const view: AttemptView = { id: identity.attemptId(name.tag, name.recordKey, place.n), key: identity.upstreamKey(name.recordKey, place.g), reference: null }
-  const bindings: Bindings = { ...facts.bindings, attempt: view }
-  const request = buildRequest(facts, bindings, services)
-  return { attempt: newRecord(facts, name, place, view, bindings, services, action.limits.timeoutMs), bindings, request }
+/** Which attempt of its record key, and under which generation of the upstream key. */
+interface Turn {
+  readonly n: number
+  readonly g: number
 }
 
-function newRecord (facts: Facts, name: RecordName, place: { readonly n: number, readonly g: number }, view: AttemptView, bindings: Bindings, services: Services, timeoutMs: number): AttemptRecord {
+interface Prepared {
+  readonly attempt: AttemptRecord
+  readonly bindings: Bindings
+  readonly request: WireRequest
+}
+
+function prepare (facts: Facts, name: RecordName, place: Turn, services: Services): Prepared {
+  const { identity } = services
+  const { action } = facts.scoped.valid.capable
+  const id = identity.attemptId(name.tag, name.recordKey, place.n)
+  const view: AttemptView = { id, key: identity.upstreamKey(name.recordKey, place.g), reference: null }
+  const bindings: Bindings = { ...facts.bindings, attempt: view }
+  const request = buildRequest(facts, bindings, services)
+  return { attempt: newRecord(facts, name, place, view, bindings, services), bindings, request }
+}
+
+function newRecord (facts: Facts, name: RecordName, place: Turn, view: AttemptView, bindings: Bindings, services: Services): AttemptRecord {
   const { identity } = services
   const { action, call } = facts.scoped.valid.capable
   const { caller, arrival } = call
@@ -122,8 +138,8 @@ function newRecord (facts: Facts, name: RecordName, place: { readonly n: number,
     },
     guarded: action.versionGuarded,
     sensitive: action.sensitivity === 'secret',
-    timeoutMs,
-    quiescenceMs: SEND_WINDOW_MS + timeoutMs + (action.lookup?.absent?.settlesAfterMs ?? 0),
+    timeoutMs: action.limits.timeoutMs,
+    quiescenceMs: SEND_WINDOW_MS + action.limits.timeoutMs + (action.lookup?.absent?.settlesAfterMs ?? 0),
     correlationId: arrival.correlationId,
     state: 'prepared',
     revision: 1,

@@ -10,7 +10,9 @@ export async function safeRead (actionId: string, ask: ReadAsk, ports: SendPorts
   return repeatSafely(actionId, ask.timeoutMs, ports, timeoutMs => readOnce({ ...ask, timeoutMs }, ports))
 }
 
-export async function repeatSafely (actionId: string, timeoutMs: number, ports: SendPorts, send: (timeoutMs: number) => Promise<Reply>): Promise<Reply> {
+export async function repeatSafely (
+  actionId: string, timeoutMs: number, ports: SendPorts, send: (timeoutMs: number) => Promise<Reply>
+): Promise<Reply> {
   const endsAtMs = performance.now() + timeoutMs
   let reply = await send(timeoutMs)
   for (let tries = 1; tries < TRIES && isWorthAsking(reply); tries++) {

@@ -47,7 +47,9 @@ function asTold (held: AttemptRecord, event: AttemptEvent): AttemptRecord {
  */
 async function report (held: AttemptRecord, event: AttemptEvent, services: Services): Promise<Advanced> {
   const advanced = await services.store.advance(held, event)
-  if (advanced.kind === 'missing' || advanced.record.token !== held.token) services.telemetry.integrity({ attemptId: held.id, what: 'foreign_record' })
+  if (advanced.kind === 'missing' || advanced.record.token !== held.token) {
+    services.telemetry.integrity({ attemptId: held.id, what: 'foreign_record' })
+  }
   if (advanced.kind !== 'refused' || !advanced.alarm || advanced.record.state !== 'prepared') return advanced
   services.telemetry.integrity({ attemptId: held.id, what: 'contradicting_evidence' })
   const marked = await services.store.advance(advanced.record, { type: 'dispatch', token: held.token })

@@ -37,16 +37,20 @@ export function controlHandlers (services: ControlServices): ControlHandlers {
 
     resolve: async ({ id, outcome, code, note }) => {
       if (code !== null) await requireCode(id, code, services)
-      const resolved = await resolveByPerson({ attemptId: id, outcome, code, personMark: identity.mark('person', 'control-socket') }, { store, telemetry })
+      const personMark = identity.mark('person', 'control-socket')
+      const resolved = await resolveByPerson({ attemptId: id, outcome, code, personMark }, { store, telemetry })
       if (resolved.kind === 'unknown_attempt') throw Refusal.of('NOT_FOUND', { message: 'There is no attempt of this id.' })
-      if (resolved.kind === 'not_open') throw Refusal.of('MALFORMED_REQUEST', { message: `The attempt is ${resolved.record.state}; there is nothing to resolve.` })
+      if (resolved.kind === 'not_open') {
+        throw Refusal.of('MALFORMED_REQUEST', { message: `The attempt is ${resolved.record.state}; there is nothing to resolve.` })
+      }
       services.note('an attempt was resolved by a person', { attempt_id: id, reason: note })
       return line(resolved.record)
     },
 
     'runs stop': async ({ iss, sub, tenant, run }) => {
       await runs.stop(identity.tag(tenant), identity.runKey({ iss, sub, tenant, run }))
-      const actor = { kind: 'person', iss: null, subMark: identity.mark('person', 'control-socket'), runMark: identity.mark('run', iss, sub, tenant, run), tenant } as const
+      const runMark = identity.mark('run', iss, sub, tenant, run)
+      const actor = { kind: 'person', iss: null, subMark: identity.mark('person', 'control-socket'), runMark, tenant } as const
       telemetry.runStopped({ actor, correlationId: newCorrelationId() })
       return { run, stopped: true }
     },
