@@ -69,6 +69,8 @@ function holdRequest (slot: string, word: string, request: LedgerEntry, port: nu
   assert.equal(request.headers['x-fixed'], 'fixed', said)
   assert.match(request.path, /^[\x21-\x7e]+$/, said)
   const [address = '', query] = request.path.split('?')
+  // What a server may decode to a separator, a dot segment, an escape or an end does not stand in a path at all.
+  assert.doesNotMatch(address, /%(?:2f|5c|25|3f|23|3b|00|0d|0a)|\/\.{1,2}(?:\/|$)/i, said)
   const segments = address.split('/')
   const wanted = path.split('/')
   assert.equal(request.path.split('?').length <= 2 && segments.length === wanted.length, true, said)

@@ -17,8 +17,8 @@ export interface Manner {
 
 const JSON_TYPE = 'Content-Type: application/json'
 const DONE = JSON.stringify({ id: 'work_1', key: 'told', item: 'told', amount: 7, state: 'done' })
-/** How long after a lost answer an effect may still come: well within the send window and the time-out. */
-const LATE_MS = 400
+/** How long after a lost answer an effect may still come: within the send window and the time-out, and after two look-ups. */
+const LATE_MS = 1_800
 
 const LOST = /no answer came back/
 const CUT = /the answer, of status 20[01], was cut/

@@ -66,7 +66,7 @@ export const SLOTS: { readonly [name: string]: Slot } = {
       const body = parsed(request.body) as { readonly [name: string]: string } | null
       return body !== null && Object.keys(body).sort().join() === 'fixed,word' && body['fixed'] === '1' ? body['word']! : null
     },
-    parameters: '[]',
+    parameters: `[{name: Idempotency-Key, in: header, ${WORD}}]`,
     requestBody: '{required: true, content: {application/json: {schema: {type: object, properties: {word: {type: string}, fixed: {type: string}}}}}}',
     request: '{body: {word: "${args.word}", fixed: "1"}}',
   },
@@ -77,7 +77,7 @@ export const SLOTS: { readonly [name: string]: Slot } = {
       const fields = [...new URLSearchParams(request.body)]
       return fields.length === 2 && fields.some(([name, value]) => name === 'fixed' && value === '1') ? fields.find(([name]) => name === 'word')?.[1] ?? null : null
     },
-    parameters: '[]',
+    parameters: `[{name: Idempotency-Key, in: header, ${WORD}}]`,
     requestBody: '{required: true, content: {application/x-www-form-urlencoded: {schema: {type: object, properties: {word: {type: string}, fixed: {type: string}}}}}}',
     request: '{body: {word: "${args.word}", fixed: "1"}}',
   },
@@ -134,13 +134,13 @@ title: Put a word into the ${name}
 description: Puts a word into one place of a request.
 effect: ${isWrite(slot) ? 'reversible_change' : 'observation'}
 consent: none
-retry: ${isWrite(slot) ? 'never' : 'safe'}
+retry: ${isWrite(slot) ? 'same_key' : 'safe'}
 input:
   type: object
   additionalProperties: false
   required: [word]
   properties: {word: {type: string, maxLength: 2000}}
 request: ${slot.request}
-${isWrite(slot) ? 'lookup: none' : ''}
+${isWrite(slot) ? 'idempotency: {header: Idempotency-Key, retention: 24h}\nlookup: none' : ''}
 `])),
 })

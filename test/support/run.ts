@@ -9,6 +9,7 @@ const NEEDED: ReadonlyArray<{ readonly program: string, readonly debian: string 
   { program: 'sqlite3', debian: 'sqlite3' },
   { program: 'prometheus', debian: 'prometheus' },
   { program: 'promtool', debian: 'prometheus' },
+  { program: 'prlimit', debian: 'util-linux' },
 ]
 /** Has no program of its own. */
 const PDNS_BACKEND = 'pdns-backend-sqlite3'

@@ -1,0 +1,111 @@
+// `npm run mutants [WORD…]`: proves that the tests of the invariants can fail. Each mutant of the table takes one line away that protects an invariant,
+// in a copy of the tree, and the test that is named beside it must fail. A test that already fails without any mutant proves nothing, so each is run
+// unharmed first. Exit code 1 where a mutant survives; WORDs choose the mutants whose invariant or name holds one of them.
+import { spawn } from 'node:child_process'
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { MUTANTS, type Mutant } from './mutants-table.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+const COPIED = ['src', 'test', 'actions', 'openapi', 'package.json', 'tsconfig.json']
+const AT_ONCE = 2
+/** A mutant may make a test wait until its patience ends; that is a failure like any other. */
+const TEST_MS = 90_000
+const RUN_MS = 150_000
+
+interface Run {
+  readonly passed: readonly string[]
+  readonly failed: readonly string[]
+  readonly seconds: number
+  readonly text: string
+}
+
+/** A copy of the tree that mutants are made in, one after the other. */
+class Tree {
+  readonly folder = mkdtempSync(join(tmpdir(), 'aval-mutants-'))
+
+  constructor () {
+    for (const name of COPIED) cpSync(join(ROOT, name), join(this.folder, name), { recursive: true })
+    symlinkSync(join(ROOT, 'node_modules'), join(this.folder, 'node_modules'))
+  }
+
+  /** @throws where the text to replace does not stand there exactly once: the table is then older than the code */
+  async with (mutant: Mutant, work: () => Promise<Run>): Promise<Run> {
+    const before = new Map<string, string>()
+    try {
+      for (const { file, search, replacement } of mutant.edits) {
+        const path = join(this.folder, file)
+        const text = readFileSync(path, 'utf8')
+        if (text.split(search).length !== 2) throw new Error(`${mutant.name}: the text to replace stands ${text.split(search).length - 1} times in ${file}`)
+        if (!before.has(path)) before.set(path, text)
+        writeFileSync(path, text.replace(search, () => replacement))
+      }
+      return await work()
+    } finally {
+      for (const [path, text] of before) writeFileSync(path, text)
+    }
+  }
+
+  /** Runs the tests of one file whose titles hold these words. */
+  test ({ test, killedBy }: Mutant): Promise<Run> {
+    const startedAtMs = performance.now()
+    const pattern = killedBy.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
+    const args = ['--test', '--test-reporter=tap', `--test-timeout=${TEST_MS}`, `--test-name-pattern=${pattern}`, test]
+    const child = spawn(process.execPath, args, { cwd: this.folder, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
+    let text = ''
+    child.stdout.on('data', chunk => { text += chunk })
+    child.stderr.on('data', chunk => { text += chunk })
+    // The brokers that a test starts belong to its group.
+    const end = (): void => { try { process.kill(-child.pid!, 'SIGKILL') } catch { /* it has ended by itself */ } }
+    const timer = setTimeout(end, RUN_MS)
+    return new Promise(resolve => child.once('close', () => {
+      clearTimeout(timer)
+      end()
+      const titles = (word: string): readonly string[] =>
+        [...text.matchAll(new RegExp(`^ *${word} \\d+ - (.*?)(?: # .*)?$`, 'gm'))].map(match => match[1]!.replaceAll('\\#', '#')).filter(title => title.includes(killedBy))
+      resolve({ passed: titles('ok'), failed: titles('not ok'), seconds: (performance.now() - startedAtMs) / 1_000, text })
+    }))
+  }
+
+  remove (): void {
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+}
+
+/** Each job takes what is left, with a tree of its own. */
+async function inTrees<T> (all: readonly T[], work: (tree: Tree, one: T) => Promise<void>): Promise<void> {
+  const left = [...all]
+  await Promise.all(Array.from({ length: Math.min(AT_ONCE, all.length) }, async () => {
+    const tree = new Tree()
+    try {
+      for (let one = left.shift(); one !== undefined; one = left.shift()) await work(tree, one)
+    } finally {
+      tree.remove()
+    }
+  }))
+}
+
+async function main (words: readonly string[]): Promise<number> {
+  const chosen = MUTANTS.filter(({ invariant, name }) => words.length === 0 || words.some(word => word === String(invariant) || name.includes(word)))
+  const unharmed = [...new Map(chosen.map(mutant => [`${mutant.test} ${mutant.killedBy}`, mutant])).values()]
+  let sound = true
+  await inTrees(unharmed, async (tree, mutant) => {
+    const run = await tree.test(mutant)
+    if (run.failed.length === 0 && run.passed.length > 0) return
+    sound = false
+    console.error(`${mutant.test}: "${mutant.killedBy}" ${run.failed.length > 0 ? 'fails without any mutant' : 'names no test'}\n${run.text.slice(-3_000)}`)
+  })
+  if (!sound) return 2
+  let survivors = 0
+  await inTrees(chosen, async (tree, mutant) => {
+    const run = await tree.with(mutant, () => tree.test(mutant))
+    const killer = run.failed[0]
+    if (killer === undefined) survivors += 1
+    console.log(`| ${mutant.invariant} | ${mutant.name} | ${killer === undefined ? '**survives**' : `${mutant.test.replace('test/', '')}: ${killer}`} | ${run.seconds.toFixed(1)} |`)
+  })
+  console.log(`${chosen.length} mutants, ${chosen.length - survivors} killed, ${survivors} survived`)
+  return survivors === 0 ? 0 : 1
+}
+
+process.exitCode = await main(process.argv.slice(2))
