@@ -107,7 +107,7 @@ const CASES: ReadonlyArray<readonly [rule: string, what: string, bad: (shop: Sho
     'credential-scheme-unsupported',
     'oauth2',
     s => { s.upstream.credential.scheme = 'oauth' },
-    s => { s.upstream.credential.scheme = { in: 'query', name: 'key' } },
+    s => { s.upstream.credential.scheme = { in: 'query', name: 'api_key' } },
   ],
   [
     'credential-invalid',
