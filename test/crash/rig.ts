@@ -28,31 +28,46 @@ export interface Replica {
   readonly way: TcpProxy
 }
 
+/** What a test started ends in the opposite order: a broker before what it talks to. */
+const closers = new WeakMap<TestContext, Array<() => unknown>>()
+
+function atEnd (t: TestContext, close: () => unknown): void {
+  let ours = closers.get(t)
+  if (ours === undefined) {
+    const list: Array<() => unknown> = ours = []
+    closers.set(t, list)
+    t.after(async () => {
+      for (const one of list.reverse()) await one()
+    })
+  }
+  ours.push(close)
+}
+
 export async function makeRig (t: TestContext): Promise<Rig> {
   const works = await startWorks()
-  t.after(() => works.stop())
+  atEnd(t, () => works.stop())
   const site = await makeWorksSite(works)
-  t.after(() => site.remove())
+  atEnd(t, () => site.remove())
   return { works, site, token: await site.token({ ...WORKER, run: 'run-1' }) }
 }
 
 /** `aval serve` on the embedded store. */
 export async function serve (t: TestContext, rig: Rig, env: Environment = {}): Promise<BrokerProcess> {
   const broker = await startBrokerProcess(rig.site, env)
-  t.after(() => broker.kill9())
+  atEnd(t, () => broker.kill9())
   return broker
 }
 
 /** A broker in the process of the test, on the embedded store. */
 export async function serveHere (t: TestContext, rig: Rig, env: Environment = {}): Promise<TestBroker> {
   const broker = await startTestBroker(rig.site, env)
-  t.after(() => broker.close())
+  atEnd(t, () => broker.close())
   return broker
 }
 
 export async function makeRedisRig (t: TestContext, settings: readonly string[] = []): Promise<RedisRig> {
   const redis = await startRedis({ settings })
-  t.after(() => redis.stop())
+  atEnd(t, () => redis.stop())
   const rig = await makeRig(t)
   let replicas = 0
   return {
@@ -60,7 +75,7 @@ export async function makeRedisRig (t: TestContext, settings: readonly string[] 
     redis,
     async replica (env = {}) {
       const way = await startTcpProxy({ port: redis.port })
-      t.after(() => way.stop())
+      atEnd(t, () => way.stop())
       const dataFolder = join(rig.site.folder, `replica-${replicas++}`)
       const broker = await serve(t, rig, { AVAL_STATE: `redis://127.0.0.1:${way.port}`, AVAL_DATA: dataFolder, ...env })
       return { broker, dataFolder, way }

@@ -1,6 +1,8 @@
 // The rows of the table of faults that are about answers: what a write is told as, and what becomes of it. Each title ends with its row. What the
 // other rows say about crashes, replicas and the store is held by the files beside this one.
 import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Reached, TestBroker } from '../support/broker.ts'
@@ -17,6 +19,9 @@ interface Stage extends Rig {
 
 async function stage (t: TestContext): Promise<Stage> {
   const rig = await makeRig(t)
+  // These tests share one process, and what is answered at once must be heard in time on a busy machine too.
+  const sheet = join(rig.site.folder, 'actions', 'works', 'do_work.v1.yaml')
+  writeFileSync(sheet, readFileSync(sheet, 'utf8').replace('timeout: 1s', 'timeout: 2s'))
   const broker = await serveHere(t, rig)
   return {
     ...rig,
@@ -46,7 +51,7 @@ const keyOf = ({ request }: Asked): string | null =>
 const JSON_TYPE = 'Content-Type: application/json'
 
 // Mostly waiting: for pauses between look-ups, and for what must be quiet before absence proves anything.
-describe('what an upstream answers', { concurrency: 6 }, () => {
+describe('what an upstream answers', { concurrency: 4 }, () => {
   test('the same key with other arguments is refused, and changes nothing (row 12)', async t => {
     const { works, broker, token, work } = await stage(t)
     const first = await work('one')
@@ -236,7 +241,7 @@ describe('what an upstream answers', { concurrency: 6 }, () => {
       const first = await work('doubtful')
       await until('it was looked up', () => works.lookups.length >= 1)
       // Longer than all that must be quiet before absence proves anything.
-      await sleep(4_200)
+      await sleep(5_200)
       const open = await broker.get(token, `/v1/attempts/${first.body.attempt_id}`)
       assert.deepEqual([open.status, open.body.outcome], [202, 'unknown'])
       works.onRead = asked => asked.honest()
@@ -258,7 +263,7 @@ describe('what an upstream answers', { concurrency: 6 }, () => {
     const end = await settled(first)
     assert.deepEqual([...told(end), end.body.error.retryable, end.body.sent], [200, 'rejected', 'NOT_APPLIED', true, true])
     assert.equal(end.body.evidence.source, 'lookup')
-    assert.ok(performance.now() - sentAtMs >= 3_100, 'the send window, the timeout and the settling time were waited out')
+    assert.ok(performance.now() - sentAtMs >= 4_100, 'the send window, the timeout and the settling time were waited out')
     assert.ok(works.lookups.length >= 2)
     works.onWrite = asked => asked.honest()
     const again = await work('absent')
@@ -294,17 +299,18 @@ describe('what an upstream answers', { concurrency: 6 }, () => {
   test('of two writes on one target the second is refused while the first is unknown, and may go on when it is not (row 39)', async t => {
     const { works, broker, token, site } = await stage(t)
     works.onWrite = lose
-    let blind = true
-    works.onRead = asked => blind && works.writes.length === 1 ? asked.answer(503, {}) : asked.honest()
+    // A version that is neither the one before nor the one after the write: no evidence for a look-up, and good enough to be read.
+    const foreign = { id: 'one', version: 7, text: 'of somebody else' }
+    works.onRead = asked => asked.request.path.endsWith('/one') && works.writes.length > 0 ? asked.answer(200, foreign) : asked.honest()
     const first = await broker.call(token, 'change_item.v1', { item: 'one', text: 'first' }, 'key-1')
     assert.equal(first.body.outcome, 'unknown')
-    blind = false
     works.onWrite = asked => asked.honest()
     const rival = await site.token({ ...WORKER, run: 'run-2' })
     const busy = await broker.call(rival, 'change_item.v1', { item: 'one', text: 'second' }, 'key-1')
     const elsewhere = await broker.call(rival, 'change_item.v1', { item: 'two', text: 'second' }, 'key-2')
     assert.equal(elsewhere.body.outcome, 'completed', 'another target is free')
-    assert.deepEqual([busy.status, busy.body.error.code, busy.body.sent], [409, 'TARGET_BUSY', false])
+    assert.deepEqual([busy.status, busy.body.error?.code, busy.body.sent], [409, 'TARGET_BUSY', false])
+    works.onRead = asked => asked.honest()
     assert.equal((await broker.attempt(token, first.body.attempt_id)).body.outcome, 'completed')
     const next = await broker.call(rival, 'change_item.v1', { item: 'one', text: 'second' }, 'key-1')
     assert.deepEqual([next.body.outcome, next.body.result], ['completed', { version: 3 }])

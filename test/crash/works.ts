@@ -1,5 +1,6 @@
 // The upstream of the crash tests: it keeps no promise about repeats, so that a write that is sent twice has two effects. What really happened stands
 // in `effects`, written before a byte of an answer is; each test says what becomes of the answers.
+import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Socket } from 'node:net'
@@ -31,6 +32,8 @@ export type Script = (asked: Asked) => void
 
 export interface Works {
   readonly port: number
+  /** Without it nothing is done and nothing is counted: ports are given again, and a broker of another test may still ask where this one's works are now. */
+  readonly key: string
   readonly effects: readonly Effect[]
   /** Writes that arrived, applied or not. */
   readonly writes: readonly LedgerEntry[]
@@ -49,14 +52,17 @@ interface Item {
 
 export async function startWorks (): Promise<Works> {
   const upstream = await startHostileUpstream()
+  const worksKey = randomBytes(16).toString('hex')
+  const isOurs = ({ headers }: LedgerEntry): boolean => headers['x-works-key'] === worksKey
   const effects: Effect[] = []
   const items = new Map<string, Item>()
   const itemOf = (id: string): Item => items.get(id) ?? { id, version: 1, text: '' }
   const works: Works = {
     port: upstream.port,
+    key: worksKey,
     effects,
-    get writes () { return upstream.ledger.filter(({ method }) => method !== 'GET') },
-    get lookups () { return upstream.ledger.filter(({ method }) => method === 'GET') },
+    get writes () { return upstream.ledger.filter(entry => entry.method !== 'GET' && isOurs(entry)) },
+    get lookups () { return upstream.ledger.filter(entry => entry.method === 'GET' && isOurs(entry)) },
     onWrite: asked => asked.honest(),
     onRead: asked => asked.honest(),
     stop: () => upstream.stop(),
@@ -89,7 +95,8 @@ export async function startWorks (): Promise<Works> {
       if (!socket.destroyed) socket.write(whole(status, ['Content-Type: application/json', ...headers], JSON.stringify(body)))
     }
     const asked: Asked = { request, socket, answer, apply: () => { perform(request) }, honest: () => answer(...perform(request)) }
-    if (request.method === 'GET') works.onRead(asked)
+    if (!isOurs(request)) answer(401, { title: 'send the key of these works' })
+    else if (request.method === 'GET') works.onRead(asked)
     else works.onWrite(asked)
   })
   return works
@@ -112,8 +119,8 @@ export function worksFiles (port: number, edit: Edit = (_path, text) => text): {
   return files
 }
 
-export function makeWorksSite (works: { readonly port: number }, env: Environment = {}): Promise<Site> {
-  return makeSite({ files: worksFiles(works.port), env: { WORKS_KEY: 'key-of-the-works', ...env } })
+export function makeWorksSite (works: Pick<Works, 'port' | 'key'>, env: Environment = {}): Promise<Site> {
+  return makeSite({ files: worksFiles(works.port), env: { WORKS_KEY: works.key, ...env } })
 }
 
 /** What the tokens of these tests carry. */

@@ -4,8 +4,6 @@ import { test } from 'node:test'
 import { edited, worksGround } from '../invariants/ground.ts'
 import type { Asked } from '../crash/works.ts'
 
-const SECRET = 'key-of-the-works'
-
 const foundAs = (state: string, id = 'work_1') => (asked: Asked): void => {
   const key = new URL(asked.request.path, 'http://works').searchParams.get('key')
   asked.answer(200, { items: [{ key, item: 'one', amount: 7, id, state }] })
@@ -31,7 +29,7 @@ test('a refused write that is found done says so with the status of the look-up,
   const plain = await broker.call(token, 'do_work.v1', { item: 'one', amount: 7 }, 'key-1')
   assert.deepEqual([plain.status, plain.body.outcome, plain.body.result], [200, 'completed', { work_id: 'work_1' }])
   assert.deepEqual([plain.body.evidence.source, plain.body.evidence.upstream_status], ['lookup', 200])
-  works.onRead = foundAs('done', SECRET)
+  works.onRead = foundAs('done', works.key)
   const hidden = await broker.call(token, 'do_work.v1', { item: 'one', amount: 7 }, 'key-2')
   assert.deepEqual([hidden.body.outcome, hidden.body.result, hidden.body.withheld], ['completed', null, 'RESULT_WITHHELD'])
   assert.match(await broker.metrics(), /aval_results_withheld_total\{[^}]*RESULT_WITHHELD[^}]*\} 1/)
