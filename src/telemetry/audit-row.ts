@@ -4,6 +4,7 @@ import { hash } from 'node:crypto'
 import canonicalize from 'canonicalize'
 import type { Outcome } from '../catalog/catalog.ts'
 import type { Step } from '../errors.ts'
+import { isoTime } from './iso-time.ts'
 import { printable } from './visible.ts'
 
 export const ROW_VERSION = 1
@@ -130,7 +131,7 @@ export function writeRow (fields: RowFields, place: Place): { readonly line: str
     step: fields.step,
     surface: fields.surface,
     target: fields.target,
-    time: new Date(place.timeMs).toISOString(),
+    time: isoTime(place.timeMs),
     truncated: fields.truncated,
     upstream: fields.upstream,
     v: ROW_VERSION,

@@ -1,9 +1,10 @@
 // Where log lines go: gathered for a moment and written together, because a write of its own for every line costs more than the line does.
+import { writeSync } from 'node:fs'
 import { pino } from 'pino'
 
 export interface LogSink {
   write (line: string): void
-  /** Everything that was written is handed to the system when this returns. */
+  /** For the last moment of a process: everything is handed to the system when this returns, as far as it takes it. */
   flushSync (): void
 }
 
@@ -21,21 +22,23 @@ export function stderrSink (): LogSink {
   return stderr
 }
 
-function openLogSink (fd: number): LogSink {
-  const out = pino.destination({ dest: fd, sync: false })
+/** @param fd an open descriptor */
+export function openLogSink (fd: number): LogSink {
+  // Of a text instead of a buffer, it would count the bytes three times over.
+  const out = pino.destination({ dest: fd, sync: false, contentMode: 'buffer' })
   let gathered = ''
   let timer: NodeJS.Timeout | null = null
 
-  const release = (): void => {
+  const take = (): string => {
     if (timer !== null) clearTimeout(timer)
     timer = null
     const text = gathered
     gathered = ''
-    if (text !== '') out.write(text)
+    return text
   }
-  const flushSync = (): void => {
-    release()
-    out.flushSync()
+  const release = (): void => {
+    const text = take()
+    if (text !== '') out.write(Buffer.from(text) as unknown as string)
   }
   return {
     write (line) {
@@ -43,6 +46,15 @@ function openLogSink (fd: number): LogSink {
       if (gathered.length >= GATHER_CHARACTERS) release()
       else timer ??= setTimeout(release, GATHER_MS).unref()
     },
-    flushSync,
+    flushSync () {
+      const text = take()
+      try {
+        out.flushSync()
+        // Not through `out`, whose last write could still be under way when the process ends.
+        if (text !== '') writeSync(fd, text)
+      } catch {
+        // Nobody reads the other end any more.
+      }
+    },
   }
 }

@@ -1,6 +1,7 @@
 // The log: one JSON object a line, made of typed events and of fields that are named here. No function takes a request, headers, a body or an error's
 // cause, so none can be written by accident; the last filter before the descriptor takes live secrets out of whatever is left.
 import { pino, type Logger as Pino } from 'pino'
+import { isoTime } from './iso-time.ts'
 import { stderrSink } from './log-sink.ts'
 import type { AttemptEventTold, CallEvent, Telemetry } from './telemetry.ts'
 import { escapeLine } from './visible.ts'
@@ -41,10 +42,14 @@ const TEXT_MAX = 2_000
 export function createLogger (options: LoggerOptions): Logger {
   const destination = options.destination ?? stderrSink()
   const last = { write: (line: string): void => { destination.write(`${escapeLine(scrubLine(options.scrub, line))}\n`) } }
-  const { isoTime } = pino.stdTimeFunctions
-  const log = pino({ level: options.level, base: null, timestamp: isoTime, formatters: { level: label => ({ level: label }) } }, last)
+  const timestamp = (): string => `,"time":"${isoTime(Date.now())}"`
+  const log = pino({ level: options.level, base: null, timestamp, formatters: { level: label => ({ level: label }) } }, last)
   return {
-    call: event => log[callLevel(event)](callFields(event), 'call'),
+    call (event) {
+      // As pino would write it: JSON.stringify writes so many plain fields in half the time, and every call has such a line.
+      const level = callLevel(event)
+      if (log.isLevelEnabled(level)) last.write(JSON.stringify({ level, time: isoTime(Date.now()), ...callFields(event), msg: 'call' }))
+    },
     attempt: event => log.info(attemptFields(event), 'attempt changed'),
     integrity: event => log.error({ attempt_id: event.attemptId, what: event.what }, 'integrity alarm'),
     withheld: event => log.warn({ action: event.actionId, code: event.code }, 'result withheld'),
