@@ -71,12 +71,13 @@ export function createNodeServer (handler: RequestListener, tls: Tls | null, tim
 
 function noteExchange (request: IncomingMessage, response: ServerResponse): void {
   const { socket } = request
-  const exchanges = exchangesOf.get(socket) ?? { open: 0, request: null, response: null }
-  exchangesOf.set(socket, exchanges)
+  let exchanges = exchangesOf.get(socket)
+  if (exchanges === undefined) exchangesOf.set(socket, exchanges = { open: 0, request: null, response: null })
   exchanges.open++
   exchanges.request = request
   exchanges.response = response
-  response.once('close', () => { exchanges.open-- })
+  // Once for each response, and never again.
+  response.on('close', () => { exchanges.open-- })
 }
 
 /**

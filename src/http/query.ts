@@ -1,14 +1,16 @@
 // Query strings, strictly: a parameter that the route does not declare, or that stands twice, is refused and never guessed at.
 import { Refusal } from '../errors.ts'
 
+const NOTHING: ReadonlyMap<string, string> = new Map()
+
 /**
  * @param url the request target as it came
  * @throws Refusal MALFORMED_REQUEST
  */
 export function readQuery (url: string, declared: ReadonlySet<string>): ReadonlyMap<string, string> {
-  const asked = new Map<string, string>()
   const from = url.indexOf('?')
-  if (from === -1 || from === url.length - 1) return asked
+  if (from === -1 || from === url.length - 1) return NOTHING
+  const asked = new Map<string, string>()
   for (const pair of url.slice(from + 1).split('&')) {
     const equals = pair.indexOf('=')
     const name = decodePart(equals === -1 ? pair : pair.slice(0, equals))
