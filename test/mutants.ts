@@ -18,6 +18,8 @@ interface Run {
   readonly passed: readonly string[]
   readonly failed: readonly string[]
   readonly seconds: number
+  /** How the first one failed, in a line. */
+  readonly why: string
   readonly text: string
 }
 
@@ -62,7 +64,8 @@ class Tree {
       end()
       const titles = (word: string): readonly string[] =>
         [...text.matchAll(new RegExp(`^ *${word} \\d+ - (.*?)(?: # .*)?$`, 'gm'))].map(match => match[1]!.replaceAll('\\#', '#')).filter(title => title.includes(killedBy))
-      resolve({ passed: titles('ok'), failed: titles('not ok'), seconds: (performance.now() - startedAtMs) / 1_000, text })
+      const why = /^ *error: (?:\|-\n *)?(.*(?:\n .*){0,3})/m.exec(text)?.[1]?.replaceAll(/\s+/g, ' ').slice(0, 200) ?? ''
+      resolve({ passed: titles('ok'), failed: titles('not ok'), seconds: (performance.now() - startedAtMs) / 1_000, why, text })
     }))
   }
 
@@ -100,15 +103,22 @@ async function main (words: readonly string[]): Promise<number> {
     console.error(`${mutant.test}: "${mutant.killedBy}" ${run.failed.length > 0 ? 'fails without any mutant' : 'names no test'}\n${run.text.slice(-3_000)}`)
   })
   if (!sound) return 2
-  let survivors = 0
+  const runs = new Map<Mutant, Run>()
   await inTrees(chosen, async (tree, mutant) => {
     const run = await tree.with(mutant, () => tree.test(mutant))
-    const killer = run.failed[0]
-    if (killer === undefined) survivors += 1
-    console.log(`| ${mutant.invariant} | ${mutant.name} | ${killer === undefined ? '**survives**' : `${mutant.test.replace('test/', '')}: ${killer}`} | ${run.seconds.toFixed(1)} |`)
+    runs.set(mutant, run)
+    console.error(`${run.failed.length === 0 ? 'SURVIVES' : 'killed'}  ${mutant.invariant}  ${mutant.name}: ${run.why}`)
   })
-  console.log(`${chosen.length} mutants, ${chosen.length - survivors} killed, ${survivors} survived`)
+  console.log('| invariant | mutant | killed by | seconds |\n|---|---|---|---|')
+  for (const mutant of chosen) console.log(rowOf(mutant, runs.get(mutant)!))
+  const survivors = chosen.filter(mutant => runs.get(mutant)!.failed.length === 0).length
+  console.log(`\n${chosen.length} mutants, ${chosen.length - survivors} killed, ${survivors} survived`)
   return survivors === 0 ? 0 : 1
+}
+
+function rowOf ({ invariant, name, test }: Mutant, { failed, seconds }: Run): string {
+  const file = test.replace(/^test\//, '').replace(/\.test\.ts$/, '')
+  return `| ${invariant} | ${name} | ${failed[0] === undefined ? '**survives**' : `${file}: ${failed[0]}`} | ${seconds.toFixed(1)} |`
 }
 
 process.exitCode = await main(process.argv.slice(2))

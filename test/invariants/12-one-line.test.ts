@@ -38,7 +38,7 @@ function holdLines (rows: readonly AuditRow[], history: History, ends: ReadonlyM
     if (status >= 400) assert.equal(own[0]!.event, 'action.refused', JSON.stringify(body))
   }
   for (const [id, outcome] of ends) {
-    const terminal = rows.filter(row => row.attempt?.id === id && row.attempt.duplicate === undefined && ['execution.result', 'execution.resolved', 'action.refused'].includes(row.event))
+    const terminal = rows.filter(row => row.attempt?.id === id && ['execution.result', 'execution.resolved', 'action.refused'].includes(row.event))
     assert.deepEqual(terminal.map(row => row.outcome), [outcome], `${id}: ${JSON.stringify(rows.filter(row => row.attempt?.id === id))}`)
     const intents = rows.filter(row => row.attempt?.id === id && row.event === 'execution.intent')
     assert.ok(intents.length === 1 || (intents.length === 0 && terminal[0]!.sent === false), 'what left had an intent')
