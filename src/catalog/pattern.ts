@@ -25,7 +25,6 @@ export function compilePattern (source: string): Pattern | string {
 
 function compile (source: string): Pattern | string {
   try {
-    // eslint-disable-next-line no-new
     new RegExp(source, 'u')
   } catch {
     return 'the pattern is not valid in ECMA-262 with the flag u'

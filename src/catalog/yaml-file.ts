@@ -73,7 +73,6 @@ export function readYaml (name: string, bytes: Buffer): YamlFile | readonly Faul
   }
   if (text.startsWith('\uFEFF')) return refuse('byte-order-mark', 'the file begins with a byte order mark')
   const lines = new LineCounter()
-  // eslint-disable-next-line no-control-regex
   const control = /[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F]/.exec(text)
   if (control !== null) {
     const before = text.slice(0, control.index).split('\n')

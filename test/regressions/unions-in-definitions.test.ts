@@ -10,19 +10,19 @@ const string = { type: 'string', maxLength: 9 }
 const node = { $ref: '#/$defs/node' }
 const leaf = closed({ kind: { const: 'leaf' }, name: string }, ['kind', 'name'])
 const branch = closed({ kind: { const: 'branch' }, child: node, items: { type: 'array', items: node } }, ['kind', 'child'])
-const TREE: JsonObject = { ...closed({ root: node }, ['root']), $defs: { node: { oneOf: [leaf, branch] } } }
+const TREE: JsonObject = { ...closed({ tree: node }, ['tree']), $defs: { node: { oneOf: [leaf, branch] } } }
 
 function nested (levels: number, within: Json): JsonObject {
   let value = within
   for (let level = 0; level < levels; level++) value = { kind: 'branch', child: value }
-  return { root: value }
+  return { tree: value }
 }
 
 test('a fault in a union of a definition is told by the branch that was meant, at any depth', () => {
   const { check } = new SchemaCompiler().compile(TREE)
   assert.equal(check(nested(3, { kind: 'leaf', name: 'a' })), null)
-  assert.equal(check(nested(0, { kind: 'leaf' }))?.pointer, '/root/name')
-  assert.equal(check(nested(2, { kind: 'leaf', name: 1 }))?.pointer, '/root/child/child/name')
+  assert.equal(check(nested(0, { kind: 'leaf' }))?.pointer, '/tree/name')
+  assert.equal(check(nested(2, { kind: 'leaf', name: 1 }))?.pointer, '/tree/child/child/name')
   assert.equal(check(nested(1, { kind: 'bush' }))?.rule, 'const')
 })
 
@@ -31,6 +31,6 @@ test('an answer that is a deep tree of unions is shown, and pruned in all of it'
   const shown = finish(nested(28, { kind: 'leaf', name: 'a', ssn: '1' }))
   assert.deepEqual(shown, { result: nested(28, { kind: 'leaf', name: 'a' }), truncated: false })
   const one = { kind: 'leaf', name: 'a' }
-  const cut = finish({ root: { kind: 'branch', child: one, items: [one, one, one] } })
-  assert.deepEqual(cut, { result: { root: { kind: 'branch', child: one, items: [one, one] } }, truncated: true })
+  const cut = finish({ tree: { kind: 'branch', child: one, items: [one, one, one] } })
+  assert.deepEqual(cut, { result: { tree: { kind: 'branch', child: one, items: [one, one] } }, truncated: true })
 })
