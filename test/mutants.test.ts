@@ -14,11 +14,17 @@ test('the text that each mutant replaces stands in the code exactly once', () =>
 })
 
 test('the test that must kill each mutant is there', () => {
-  const wrong = MUTANTS.filter(({ test: file, killedBy }) => !read(file).includes(killedBy.replace(/^(sqlite|redis): (?=[^]*)/, '').replaceAll('\'', '\\\'')) && !read(file).includes(killedBy))
+  // Where a title holds the store's name, it is made of it.
+  const isThere = (file: string, title: string): boolean => [title, title.replace(/^(sqlite|redis): /, '${kind}: '), title.replace(/^.*: /, '')]
+    .some(words => read(file).includes(words))
+  const wrong = MUTANTS.filter(({ test: file, killedBy }) => !isThere(file, killedBy))
   assert.deepEqual(wrong.map(({ name }) => name), [])
 })
 
 test('every invariant that is built has two mutants or more, and no two have one name', () => {
-  for (const invariant of [1, 2, 3, 4, 7, 8, 9, 10, 11, 12, 13]) assert.ok(MUTANTS.filter(one => one.invariant === invariant).length >= 2, `invariant ${invariant}`)
+  for (const invariant of [1, 2, 3, 4, 7, 8, 9, 10, 11, 12, 13]) assert.ok(
+    MUTANTS.filter(one => one.invariant === invariant).length >= 2,
+    `invariant ${invariant}`,
+  )
   assert.equal(new Set(MUTANTS.map(({ name }) => name)).size, MUTANTS.length)
 })

@@ -1,11 +1,12 @@
-// `npm run mutants [WORD…]`: proves that the tests of the invariants can fail. Each mutant of the table takes one line away that protects an invariant,
+// `npm run mutants [WORD]`: proves that the tests of the invariants can fail. Each mutant of the table takes away a line that protects an invariant,
 // in a copy of the tree, and the test that is named beside it must fail. A test that already fails without any mutant proves nothing, so each is run
-// unharmed first. Exit code 1 where a mutant survives; WORDs choose the mutants whose invariant or name holds one of them.
+// unharmed first. Exit code 1 where a mutant survives, 2 where the table or a test is at fault; a WORD is the number of an invariant, or part of the
+// name of a mutant.
 import { spawn } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { MUTANTS, type Mutant } from './mutants-table.ts'
+import { MUTANTS, type Edit, type Mutant } from './mutants-table.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const COPIED = ['src', 'test', 'actions', 'openapi', 'package.json', 'tsconfig.json']
@@ -63,7 +64,7 @@ class Tree {
       clearTimeout(timer)
       end()
       const titles = (word: string): readonly string[] =>
-        [...text.matchAll(new RegExp(`^ *${word} \\d+ - (.*?)(?: # .*)?$`, 'gm'))].map(match => match[1]!.replaceAll('\\#', '#')).filter(title => title.includes(killedBy))
+        [...text.matchAll(new RegExp(`^ *${word} \\d+ - (.*?)(?: # .*)?$`, 'gm'))].map(match => match[1]!).filter(title => title.includes(killedBy))
       const why = /^ *error: (?:\|-\n *)?(.*(?:\n .*){0,3})/m.exec(text)?.[1]?.replaceAll(/\s+/g, ' ').slice(0, 200) ?? ''
       resolve({ passed: titles('ok'), failed: titles('not ok'), seconds: (performance.now() - startedAtMs) / 1_000, why, text })
     }))
@@ -91,7 +92,8 @@ async function main (words: readonly string[]): Promise<number> {
   const chosen = MUTANTS.filter(({ invariant, name }) => words.length === 0 || words.some(word => word === String(invariant) || name.includes(word)))
   const unharmed = [...new Map(chosen.map(mutant => [`${mutant.test} ${mutant.killedBy}`, mutant])).values()]
   let sound = true
-  const stale = chosen.flatMap(({ name, edits }) => edits.filter(({ file, search }) => readFileSync(join(ROOT, file), 'utf8').split(search).length !== 2).map(({ file }) => `${name}: ${file}`))
+  const isStale = ({ file, search }: Edit): boolean => readFileSync(join(ROOT, file), 'utf8').split(search).length !== 2
+  const stale = chosen.flatMap(({ name, edits }) => edits.filter(isStale).map(({ file }) => `${name}: ${file}`))
   if (stale.length > 0) {
     console.error(`The table is older than the code; the text to replace does not stand there exactly once:\n${stale.join('\n')}`)
     return 2
@@ -100,7 +102,8 @@ async function main (words: readonly string[]): Promise<number> {
     const run = await tree.test(mutant)
     if (run.failed.length === 0 && run.passed.length > 0) return
     sound = false
-    console.error(`${mutant.test}: "${mutant.killedBy}" ${run.failed.length > 0 ? 'fails without any mutant' : 'names no test'}\n${run.text.slice(-3_000)}`)
+    const fault = run.failed.length > 0 ? 'fails without any mutant' : 'names no test'
+    console.error(`${mutant.test}: "${mutant.killedBy}" ${fault}\n${run.text.slice(-3_000)}`)
   })
   if (!sound) return 2
   const runs = new Map<Mutant, Run>()

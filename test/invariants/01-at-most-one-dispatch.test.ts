@@ -41,11 +41,14 @@ describe('an attempt is dispatched once or not at all', { concurrency: true }, (
         const item = key ?? 'no key'
         const answers = await Promise.all(Array.from({ length: 50 }, () => broker.call(token, 'do_work.v1', { item, amount: 7 }, key)))
         assert.equal(arrivals(works.writes, item), 1)
-        assert.ok(answers.every(({ status }) => status === 200 || status === 202 || status === 409), JSON.stringify(answers.map(({ status }) => status)))
+        assert.ok(
+          answers.every(({ status }) => status === 200 || status === 202 || status === 409),
+          JSON.stringify(answers.map(({ status }) => status)),
+        )
         const ids = new Set(answers.filter(({ status }) => status < 300).map(({ body }) => body.attempt_id))
         assert.equal(ids.size, 1)
         assert.equal(answers.filter(({ status, body }) => status < 300 && body.duplicate === false).length, 1, 'one of them was the call itself')
-        assert.ok(answers.filter(({ status }) => status === 409).every(({ body }) => body.error.code === 'CALL_IN_PROGRESS' && body.sent === false))
+        assert.ok(answers.filter(({ status }) => status === 409).every(({ body }) => body.error?.code === 'CALL_IN_PROGRESS' && body.sent === false))
       }
     })
 
@@ -61,7 +64,7 @@ describe('an attempt is dispatched once or not at all', { concurrency: true }, (
       works.onWrite = asked => asked.honest()
       const next = await start()
       const { body } = await persist(() => next, errand, () => false)
-      assert.deepEqual([body.outcome, body.evidence.source, body.duplicate], ['completed', 'lookup', true])
+      assert.deepEqual([body.outcome, body.evidence?.source, body.duplicate], ['completed', 'lookup', true])
       assert.deepEqual([works.writes.length, works.effects.length], [1, 1])
     })
   }

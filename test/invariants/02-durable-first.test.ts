@@ -46,7 +46,11 @@ describe('nothing leaves before it is durable', { concurrency: true }, () => {
       const before = works.writes.length
       tap.rule = came => came === verb ? fate : 'pass'
       const { status, body } = await broker.call(token, action, args, `key of ${item}`.replaceAll(' ', '-'))
-      assert.deepEqual([status, body.outcome, body.sent, body.error.code, body.error.retryable], [503, 'rejected', false, 'STATE_UNAVAILABLE', true], item)
+      assert.deepEqual(
+        [status, body.outcome, body.sent, body.error?.code, body.error?.retryable],
+        [503, 'rejected', false, 'STATE_UNAVAILABLE', true],
+        item,
+      )
       assert.ok(tap.seen.has(verb), `${verb} came by`)
       tap.rule = PASS
       tap.discard()
@@ -82,9 +86,13 @@ describe('nothing leaves before it is durable', { concurrency: true }, () => {
     assert.equal((await call('before')).body.outcome, 'completed')
     limitGrowth(broker.pid, auditFiles(site)[0]!, 0)
     const { status, body } = await call('no-room')
-    assert.deepEqual([status, body.sent, body.error.code, arrivals(works.writes, 'no-room')], [503, false, 'STATE_UNAVAILABLE', 0])
+    assert.deepEqual([status, body.sent, body.error?.code, arrivals(works.writes, 'no-room')], [503, false, 'STATE_UNAVAILABLE', 0])
     letGrow(broker.pid)
-    const last = await persist(() => broker, { token, action: 'do_work.v1', args: { item: 'no-room', amount: 7 }, key: 'key-of-no-room' }, () => false)
+    const last = await persist(
+      () => broker,
+      { token, action: 'do_work.v1', args: { item: 'no-room', amount: 7 }, key: 'key-of-no-room' },
+      () => false,
+    )
     assert.deepEqual([last.body.outcome, arrivals(works.writes, 'no-room')], ['completed', 1])
   })
 
@@ -101,7 +109,7 @@ describe('nothing leaves before it is durable', { concurrency: true }, () => {
       const { status, body } = await call(item)
       letGrow(broker.pid)
       if (status === 503) {
-        assert.deepEqual([body.sent, body.error.code], [false, 'STATE_UNAVAILABLE'], item)
+        assert.deepEqual([body.sent, body.error?.code], [false, 'STATE_UNAVAILABLE'], item)
         assert.equal(arrivals(works.writes, item), 0, `${item}: nothing was sent`)
         refused.push(share)
       } else {

@@ -21,8 +21,12 @@ describe('unknown is said only where evidence is missing, and operators are told
           assert.deepEqual([status, body.outcome], [200, withoutLookup(manner).first], said)
           return
         }
-        assert.deepEqual([status, body.ok, body.outcome, body.sent, body.error.code, body.error.retryable], [202, false, 'unknown', true, 'OUTCOME_UNKNOWN', false], said)
-        assert.doesNotMatch(body.error.message, /fail|retry/i)
+        assert.deepEqual(
+          [status, body.ok, body.outcome, body.sent, body.error?.code, body.error?.retryable],
+          [202, false, 'unknown', true, 'OUTCOME_UNKNOWN', false],
+          said,
+        )
+        assert.doesNotMatch(body.error?.message, /fail|retry/i)
         assert.equal(body.next.path, `/v1/attempts/${body.attempt_id}`)
       })
       const open = MANNERS.filter(manner => withoutLookup(manner).missing !== null)
@@ -42,7 +46,10 @@ describe('unknown is said only where evidence is missing, and operators are told
       const broker = await start()
       await works.stop()
       const { status, body } = await broker.call(token, 'do_work.v1', { item: 'nobody there', amount: 1 }, 'key-1')
-      assert.deepEqual([status, body.outcome, body.sent, body.error.code, body.error.retryable], [503, 'rejected', false, 'UPSTREAM_UNREACHABLE', true])
+      assert.deepEqual(
+        [status, body.outcome, body.sent, body.error?.code, body.error?.retryable],
+        [503, 'rejected', false, 'UPSTREAM_UNREACHABLE', true],
+      )
       const listed = await broker.get(token, '/v1/attempts')
       assert.deepEqual(listed.body.attempts.map((one: { outcome: string, sent: boolean }) => [one.outcome, one.sent]), [['rejected', false]])
     })
@@ -64,7 +71,7 @@ describe('unknown is said only where evidence is missing, and operators are told
       const first = await broker.call(token, 'do_work.v1', { item: 'found late', amount: 7 }, 'key-1')
       assert.equal(first.body.outcome, 'unknown')
       const { body } = await broker.attempt(token, first.body.attempt_id)
-      assert.deepEqual([body.outcome, body.evidence.source, body.evidence.upstream_status], ['completed', 'lookup', 200])
+      assert.deepEqual([body.outcome, body.evidence?.source, body.evidence?.upstream_status], ['completed', 'lookup', 200])
       assert.equal(works.lookups.length, 3)
     })
   }

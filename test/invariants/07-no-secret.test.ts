@@ -25,7 +25,10 @@ interface Ground {
 
 async function ground (keep: Keep): Promise<Ground> {
   const mirror = keep(await startMirror(), one => one.stop())
-  const site = keep(await makeSite({ files: MIRROR_FILES(mirror.port), env: { MIRROR_READ: READ_KEY, MIRROR_WRITE: WRITE_KEY } }), one => one.remove())
+  const site = keep(
+    await makeSite({ files: MIRROR_FILES(mirror.port), env: { MIRROR_READ: READ_KEY, MIRROR_WRITE: WRITE_KEY } }),
+    one => one.remove(),
+  )
   const broker = keep(await startBrokerProcess(site, { AVAL_LOG: 'trace' }), one => one.kill9())
   return { mirror, site, broker, token: await site.token({ ...LOOKER, run: 'run-1' }) }
 }
@@ -45,7 +48,7 @@ function holdNone (forms: ReadonlyMap<string, string>, where: string, text: stri
 }
 
 describe('no secret is ever said', { concurrency: true }, () => {
-  test('whatever an upstream echoes, wherever and however: no answer, log line at trace, metric, audit line or record holds a credential', async t => {
+  test('whatever an upstream echoes, wherever and however: no answer, log line, metric, audit line or record holds a credential', async t => {
     const { mirror, site, broker, token } = await ground(keeping(t))
     const said: Array<readonly [where: string, text: string]> = []
     const call = async (action: string, form: string): Promise<{ readonly status: number, readonly body: any }> => {
@@ -99,14 +102,32 @@ describe('no secret is ever said', { concurrency: true }, () => {
     const [header, payload, signature] = token.split('.') as [string, string, string]
     const bad = `${header}.${payload}.${signature.slice(0, -6)}AAAAAA`
     const answers: string[] = []
-    for (const authorization of [`Bearer ${token}`, `Bearer ${bad}`, token, `Basic ${token}`, `Bearer ${token}, Bearer ${token}`, `Bearer ${token} x`]) {
-      for (const path of ['/v1/actions', '/v1/attempts', `/v1/attempts/${token}`, `/v1/actions/${payload}`, `/nowhere?access_token=${token}`, `/v1/actions?cursor=${token}&query=${token.slice(0, 90)}`]) {
+    for (const authorization of [
+      `Bearer ${token}`,
+      `Bearer ${bad}`,
+      token,
+      `Basic ${token}`,
+      `Bearer ${token}, Bearer ${token}`,
+      `Bearer ${token} x`,
+    ]) {
+      for (const path of [
+        '/v1/actions',
+        '/v1/attempts',
+        `/v1/attempts/${token}`,
+        `/v1/actions/${payload}`,
+        `/nowhere?access_token=${token}`,
+        `/v1/actions?cursor=${token}&query=${token.slice(0, 90)}`,
+      ]) {
         const answer = await fetch(`${broker.agentsUrl}${path}`, { headers: { authorization } })
         answers.push(JSON.stringify([...answer.headers]) + await answer.text())
       }
     }
     // Sent as an argument, a key, a reason, a name: it is the agent's own, and no more welcome in a log.
-    for (const [action, args, key] of [['look.v1', { form: signature.slice(0, 60) }, 'k'], ['look.v1', { form: 7, [signature]: 1 }, 'k'], ['act.v1', { form: 'body.nothing' }, signature]] as const) {
+    for (const [action, args, key] of [
+      ['look.v1', { form: signature.slice(0, 60) }, 'k'],
+      ['look.v1', { form: 7, [signature]: 1 }, 'k'],
+      ['act.v1', { form: 'body.nothing' }, signature],
+    ] as const) {
       answers.push(JSON.stringify((await broker.call(token, action, args, key)).body))
     }
     const metrics = await broker.metrics()
@@ -136,10 +157,17 @@ describe('no secret is ever said', { concurrency: true }, () => {
       said.push(ended.stdout, ended.stderr)
     }
     const failsHere = (state: string): Promise<void> =>
-      assert.rejects(async () => startBroker(readConfig({ ...site.env, AVAL_STATE: state })), (error: Error) => said.push(inspect(error, { depth: 10 })) > 0)
+      assert.rejects(
+        async () => startBroker(readConfig({ ...site.env, AVAL_STATE: state })),
+        (error: Error) => said.push(inspect(error, { depth: 10 })) > 0,
+      )
     await Promise.all([
       fails({ AVAL_STATE: url(`${password}wrong`) }),
-      fails({ AVAL_STATE: `redis://:${password}@127.0.0.1:notaport`, AVAL_KEY: `env:${password}`, AVAL_JWKS: `https://user:${password}@issuer.example` }),
+      fails({
+        AVAL_STATE: `redis://:${password}@127.0.0.1:notaport`,
+        AVAL_KEY: `env:${password}`,
+        AVAL_JWKS: `https://user:${password}@issuer.example`,
+      }),
       failsHere(url(password).replace(/\d+$/, '1')),
       failsHere(`${url(password)}/notanumber`),
     ])
@@ -165,7 +193,12 @@ describe('no secret is ever said', { concurrency: true }, () => {
   })
 })
 
-async function commandsSay (t: TestContext, site: Site, broker: BrokerProcess, token: string): Promise<ReadonlyArray<readonly [where: string, text: string]>> {
+async function commandsSay (
+  t: TestContext,
+  site: Site,
+  broker: BrokerProcess,
+  token: string,
+): Promise<ReadonlyArray<readonly [where: string, text: string]>> {
   const tokenFile = join(site.folder, 'token')
   writeFileSync(tokenFile, token, { mode: 0o600 })
   const env = site.env as Record<string, string>
@@ -174,7 +207,16 @@ async function commandsSay (t: TestContext, site: Site, broker: BrokerProcess, t
     const { stdout, stderr } = await aval(t, words, { env })
     said.push([words.join(' '), `${stdout}${stderr}`])
   }
-  const call = (action: string, form: string): Promise<void> => run('call', action, '--arg', `form=${form}`, '--token-file', tokenFile, '--url', broker.agentsUrl)
+  const call = (action: string, form: string): Promise<void> => run(
+    'call',
+    action,
+    '--arg',
+    `form=${form}`,
+    '--token-file',
+    tokenFile,
+    '--url',
+    broker.agentsUrl,
+  )
   await call('look.v1', 'body.plain')
   await call('act.v1', 'fault.json')
   await run('attempts', '--unknown')

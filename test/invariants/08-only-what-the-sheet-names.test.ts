@@ -6,20 +6,36 @@ import fc from 'fast-check'
 import type { Json } from '../../src/catalog/catalog.ts'
 import type { Reached, TestBroker } from '../support/broker.ts'
 import { makeSite, startTestBroker } from '../support/broker.ts'
+import { whole } from '../support/hostile-modes.ts'
 import { startHostileUpstream, type HostileUpstream, type LedgerEntry } from '../support/hostile-upstream.ts'
 import { inTurns, keeping } from './ground.ts'
 import { SLOT_FILES, SLOTS } from './slots.ts'
 
 /** What the broker itself sends: everything else must be a slot's own. */
-const HEADERS = new Set(['host', 'connection', 'accept', 'accept-encoding', 'content-type', 'content-length', 'user-agent', 'idempotency-key', 'x-slots-key', 'x-fixed', 'x-slot', 'cookie'])
+const HEADERS = new Set([
+  'host',
+  'connection',
+  'accept',
+  'accept-encoding',
+  'content-type',
+  'content-length',
+  'user-agent',
+  'idempotency-key',
+  'x-slots-key',
+  'x-fixed',
+  'x-slot',
+  'cookie',
+])
 
 const HOSTILE: readonly string[] = [
   'plain', 'with space', 'ünïcode', '日本語', '👩‍👩‍👧', 'e\u0301', '\u00e9', '\u202egpj.exe', '\ufeffbom',
   '..', '.', '../..', '../../admin', './x', '..;/admin', '%2e%2e', '%2e%2e%2f', '%252e%252e', '%2F', '%5C', '%00', '100%', '%', '%zz',
-  'a/b', '/', '//', '//evil.example', '\\', '\\\\evil.example', 'a?admin=1', '?', '#', 'a#b', ';v=1', 'a;b', '@evil.example', 'user:pass@evil.example',
+  'a/b', '/', '//', '//evil.example', '\\', '\\\\evil.example', 'a?admin=1', '?', '#', 'a#b', ';v=1', 'a;b', '@evil.example',
+  'user:pass@evil.example',
   'http://evil.example/', 'https:evil.example', 'evil.example:80', '{form}', '${args.word}', '{{7*7}}', '*', '~', '',
   'a&admin=true', 'a=b', '&', '=', '+', 'a+b', 'word[]=x', 'word[admin]=1', 'a,b', 'a|b', 'a b',
-  'a\r\nX-Evil: 1', 'a\nX-Evil: 1', 'a\rX-Evil: 1', '\r\n\r\nGET /admin HTTP/1.1\r\nHost: evil.example\r\n\r\n', 'a\u0000b', '\t', '\u007f', '\u0085', '\u2028',
+  'a\r\nX-Evil: 1', 'a\nX-Evil: 1', 'a\rX-Evil: 1',
+  '\r\n\r\nGET /admin HTTP/1.1\r\nHost: evil.example\r\n\r\n', 'a\u0000b', '\t', '\u007f', '\u0085', '\u2028',
   'a\u010aX-Evil: 1', 'a\u560d\u560aX-Evil: 1', '"', '\'', '<script>', '$(id)', '`id`', '"; admin="1', 'a; admin=1', 'a, admin',
   'host', 'x-slots-key', '__proto__', 'constructor', 'x'.repeat(1_900),
 ]
@@ -39,9 +55,8 @@ async function ground (t: TestContext): Promise<Ground> {
   const elsewhere = keep(await startHostileUpstream(), one => one.stop())
   upstream.mode('slots', (socket, request) => {
     // An upstream that wants to be followed elsewhere.
-    const body = '{"ok":true}'
     const redirect = `${request.path}${request.body}`.includes('redirect')
-    socket.write(`HTTP/1.1 ${redirect ? '307 Go' : '200 OK'}\r\nContent-Type: application/json\r\nLocation: ${elsewhere.origin}/taken\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
+    socket.write(whole(redirect ? 307 : 200, ['Content-Type: application/json', `Location: ${elsewhere.origin}/taken`], '{"ok":true}'))
   })
   const site = keep(await makeSite({ files: SLOT_FILES(upstream.port), env: { SLOTS_KEY: 'key-of-the-slots' } }), one => one.remove())
   const broker = keep(await startTestBroker(site), one => one.close())
@@ -52,7 +67,10 @@ async function ground (t: TestContext): Promise<Ground> {
     broker,
     call: (slot, word) => broker.call(token, `fill_${slot}.v1`, { word }, undefined),
     async raw (body, headers = {}, path = '/v1/actions/fill_body.v1') {
-      const answer = await fetch(`${broker.agentsUrl}${path}`, { method: 'POST', headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers }, body })
+      const answer = await fetch(
+        `${broker.agentsUrl}${path}`,
+        { method: 'POST', headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers }, body },
+      )
       return { status: answer.status, body: await answer.json() }
     },
   }
@@ -92,7 +110,11 @@ describe('what an agent sends stays in its slot', { concurrency: true }, () => {
         await inTurns(HOSTILE, async word => {
           const { status, body } = await call(slot, word)
           if (status === 200) arrived += 1
-          else assert.deepEqual([status, body.error.code, body.sent], [422, 'INVALID_ARGUMENTS', false], `${slot} ${JSON.stringify(word)}: ${JSON.stringify(body)}`)
+          else assert.deepEqual(
+            [status, body.error?.code, body.sent],
+            [422, 'INVALID_ARGUMENTS', false],
+            `${slot} ${JSON.stringify(word)}: ${JSON.stringify(body)}`,
+          )
         })
         assert.equal(upstream.ledger.length, arrived, 'what was refused did not arrive')
         for (const request of upstream.ledger) holdRequest(slot, at(request)!, request, upstream.port)
@@ -108,7 +130,10 @@ describe('what an agent sends stays in its slot', { concurrency: true }, () => {
     const { upstream, elsewhere, call } = await ground(t)
     const word = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 12 }),
-      fc.array(fc.constantFrom('/', '.', '..', '%', '%2e', '\\', '?', '#', '&', '=', ';', '\r\n', ' ', 'a', 'Ā', '\u0000', ',', '"', '@', ':'), { maxLength: 8 }).map(parts => parts.join('')),
+      fc.array(
+        fc.constantFrom('/', '.', '..', '%', '%2e', '\\', '?', '#', '&', '=', ';', '\r\n', ' ', 'a', 'Ā', '\u0000', ',', '"', '@', ':'),
+        { maxLength: 8 },
+      ).map(parts => parts.join('')),
     ).filter(text => text.isWellFormed())
     await fc.assert(fc.asyncProperty(fc.constantFrom(...Object.keys(SLOTS)), word, async (slot, text) => {
       const before = upstream.ledger.length
@@ -118,7 +143,11 @@ describe('what an agent sends stays in its slot', { concurrency: true }, () => {
         const request = upstream.ledger[before]
         if (request !== undefined) holdRequest(slot, text, request, upstream.port)
       } else {
-        assert.deepEqual([status, body.sent, upstream.ledger.length], [422, false, before], `${slot} ${JSON.stringify(text)}: ${JSON.stringify(body)}`)
+        assert.deepEqual(
+          [status, body.sent, upstream.ledger.length],
+          [422, false, before],
+          `${slot} ${JSON.stringify(text)}: ${JSON.stringify(body)}`,
+        )
       }
     }), { numRuns: 200 })
     assert.equal(elsewhere.connections, 0)
@@ -128,8 +157,10 @@ describe('what an agent sends stays in its slot', { concurrency: true }, () => {
     const { upstream, elsewhere, raw } = await ground(t)
     const port = new URL(elsewhere.origin).host
     const hostile: Record<string, string> = {
-      'x-evil': '1', cookie: 'session=evil', 'x-forwarded-host': port, 'x-forwarded-for': '10.0.0.1', forwarded: `host=${port}`, 'x-http-method-override': 'DELETE',
-      'x-slots-key': 'other', 'x-fixed': 'other', 'x-slot': 'other', 'user-agent': 'evil', accept: 'text/evil', 'if-match': 'evil', 'idempotency-key': 'evil-key', traceparent: 'evil', range: 'bytes=0-1',
+      'x-evil': '1', cookie: 'session=evil', 'x-forwarded-host': port, 'x-forwarded-for': '10.0.0.1',
+      forwarded: `host=${port}`, 'x-http-method-override': 'DELETE',
+      'x-slots-key': 'other', 'x-fixed': 'other', 'x-slot': 'other', 'user-agent': 'evil', accept: 'text/evil',
+      'if-match': 'evil', 'idempotency-key': 'evil-key', traceparent: 'evil', range: 'bytes=0-1',
     }
     const sent = await raw(JSON.stringify({ arguments: { word: 'honest' }, reason: 'evil\r\nX-Evil: 1' }), hostile)
     assert.equal(sent.status, 200, JSON.stringify(sent.body))
@@ -149,7 +180,15 @@ describe('what an agent sends stays in its slot', { concurrency: true }, () => {
       const { status, body: refused } = await raw(text)
       assert.ok(status >= 400 && refused.sent === false, text)
     }
-    for (const name of ['fill_body.v1?word=evil', 'fill_body.v1%2f..%2ffill_path.v1', '..%2f..%2fmetrics', 'fill_body.v1;x=1', 'FILL_BODY.v1', 'fill_body.v1%00', `http:%2f%2f${port}%2f`]) {
+    for (const name of [
+      'fill_body.v1?word=evil',
+      'fill_body.v1%2f..%2ffill_path.v1',
+      '..%2f..%2fmetrics',
+      'fill_body.v1;x=1',
+      'FILL_BODY.v1',
+      'fill_body.v1%00',
+      `http:%2f%2f${port}%2f`,
+    ]) {
       const { status } = await raw(JSON.stringify({ arguments: { word: 'again' } }), {}, `/v1/actions/${name}`)
       assert.ok(status >= 400, name)
     }
@@ -159,7 +198,7 @@ describe('what an agent sends stays in its slot', { concurrency: true }, () => {
 
   test('an upstream that says go elsewhere is not followed, by reads nor by writes', async t => {
     const { upstream, elsewhere, call } = await ground(t)
-    assert.equal((await call('path', 'redirect')).body.error.code, 'UPSTREAM_REJECTED')
+    assert.equal((await call('path', 'redirect')).body.error?.code, 'UPSTREAM_REJECTED')
     assert.equal((await call('body', 'redirect')).body.outcome, 'unknown')
     assert.deepEqual(upstream.ledger.map(({ method }) => method), ['GET', 'POST'])
     assert.equal(elsewhere.connections, 0)

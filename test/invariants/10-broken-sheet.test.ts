@@ -13,18 +13,58 @@ import { controlOf, edited, shopGround, type ShopGround } from './ground.ts'
 
 /** Each breaks one thing; beside it stands a change that is good, and must not be taken either. */
 const BREAKS: ReadonlyArray<readonly [name: string, rule: RegExp, damage: (site: ShopSite) => void]> = [
-  ['text that is no YAML', /^shop\/get_customer\.v1\.yaml:\d+:\d+ yaml/, site => edited(site, 'actions/shop/get_customer.v1.yaml', text => `${text}\n  : : [`)],
-  ['an unknown field', /^shop\/list_orders\.v1\.yaml:\d+:\d+ /, site => edited(site, 'actions/shop/list_orders.v1.yaml', text => `${text}\nretires: 3\n`)],
-  ['a misspelt field in an expression', /^shop\/cancel_order\.v1\.yaml:\d+:\d+ /, site => edited(site, 'actions/shop/cancel_order.v1.yaml', text => text.replace('reads.order.body.customer_id', 'reads.order.body.custumer_id'))],
-  ['an operation that the document lacks', /^shop\/get_customer\.v1\.yaml:\d+:\d+ /, site => edited(site, 'actions/shop/get_customer.v1.yaml', text => text.replace('operation: getCustomer', 'operation: getCustomers'))],
-  ['an open input', /^shop\/place_order\.v1\.yaml:\d+:\d+ /, site => edited(site, 'actions/shop/place_order.v1.yaml', text => text.replace('additionalProperties: false', 'additionalProperties: true'))],
-  ['an example that its schema refuses', /^shop\/get_customer\.v1\.yaml:\d+:\d+ /, site => edited(site, 'actions/shop/get_customer.v1.yaml', text => text.replace(/customer_id: cus_1001\}/, 'customer_id: 7}'))],
-  ['consent that is too weak', /^shop\/refund_order\.v1\.yaml:\d+:\d+ /, site => edited(site, 'actions/shop/refund_order.v1.yaml', text => text.replace('consent: call', 'consent: none'))],
-  ['a grant of what is not there', /^policy\.yaml:\d+:\d+ /, site => edited(site, 'actions/policy.yaml', text => text.replace('[start_deployment.v1]', '[start_deployments.v1]'))],
-  ['a ceiling that a grant exceeds', /^policy\.yaml:\d+:\d+ /, site => edited(site, 'actions/policy.yaml', text => text.replace('max_effect: irreversible_change', 'max_effect: observation'))],
+  [
+    'text that is no YAML',
+    /^shop\/get_customer\.v1\.yaml:\d+:\d+ yaml/,
+    site => edited(site, 'actions/shop/get_customer.v1.yaml', text => `${text}\n  : : [`),
+  ],
+  [
+    'an unknown field',
+    /^shop\/list_orders\.v1\.yaml:\d+:\d+ /,
+    site => edited(site, 'actions/shop/list_orders.v1.yaml', text => `${text}\nretires: 3\n`),
+  ],
+  [
+    'a misspelt field in an expression',
+    /^shop\/cancel_order\.v1\.yaml:\d+:\d+ /,
+    site => edited(site, 'actions/shop/cancel_order.v1.yaml', text => text.replace('reads.order.body.customer_id', 'reads.order.body.custumer_id')),
+  ],
+  [
+    'an operation that the document lacks',
+    /^shop\/get_customer\.v1\.yaml:\d+:\d+ /,
+    site => edited(site, 'actions/shop/get_customer.v1.yaml', text => text.replace('operation: getCustomer', 'operation: getCustomers')),
+  ],
+  [
+    'an open input',
+    /^shop\/place_order\.v1\.yaml:\d+:\d+ /,
+    site => edited(site, 'actions/shop/place_order.v1.yaml', text => text.replace('additionalProperties: false', 'additionalProperties: true')),
+  ],
+  [
+    'an example that its schema refuses',
+    /^shop\/get_customer\.v1\.yaml:\d+:\d+ /,
+    site => edited(site, 'actions/shop/get_customer.v1.yaml', text => text.replace(/customer_id: cus_1001\}/, 'customer_id: 7}')),
+  ],
+  [
+    'consent that is too weak',
+    /^shop\/refund_order\.v1\.yaml:\d+:\d+ /,
+    site => edited(site, 'actions/shop/refund_order.v1.yaml', text => text.replace('consent: call', 'consent: none')),
+  ],
+  [
+    'a grant of what is not there',
+    /^policy\.yaml:\d+:\d+ /,
+    site => edited(site, 'actions/policy.yaml', text => text.replace('[start_deployment.v1]', '[start_deployments.v1]')),
+  ],
+  [
+    'a ceiling that a grant exceeds',
+    /^policy\.yaml:\d+:\d+ /,
+    site => edited(site, 'actions/policy.yaml', text => text.replace('max_effect: irreversible_change', 'max_effect: observation')),
+  ],
   ['no policy', /^policy\.yaml:\d+:\d+ file-missing/, site => rmSync(join(site.folder, 'actions', 'policy.yaml'))],
   ['no upstream.yaml', /^shop\/upstream\.yaml:\d+:\d+ file-missing/, site => rmSync(join(site.folder, 'actions', 'shop', 'upstream.yaml'))],
-  ['a document that is not there', /^shop\/upstream\.yaml:\d+:\d+ document-unknown/, site => edited(site, 'actions/shop/upstream.yaml', text => text.replace('openapi: shop.yaml', 'openapi: shops.yaml'))],
+  [
+    'a document that is not there',
+    /^shop\/upstream\.yaml:\d+:\d+ document-unknown/,
+    site => edited(site, 'actions/shop/upstream.yaml', text => text.replace('openapi: shop.yaml', 'openapi: shops.yaml')),
+  ],
   ['a stray file', /file-misplaced/, site => writeFileSync(join(site.folder, 'actions', 'shop', 'notes.yaml'), 'a: 1\n')],
 ]
 
@@ -76,7 +116,12 @@ describe('a broken sheet refuses the whole load', { concurrency: true }, () => {
     assert.notEqual(next, digest)
     assert.equal(actions.find(one => one.action === 'place_order.v1')!.title, 'Another title')
     assert.equal((await call).body.result.order_id, shop.ledger[0]!.object, 'the old view')
-    const after = await broker.call(token, 'place_order.v1', { customer_id: 'cus_1001', sku: 'TEA-250', quantity: 2, max_total_minor: 5_000 }, 'key-2')
+    const after = await broker.call(
+      token,
+      'place_order.v1',
+      { customer_id: 'cus_1001', sku: 'TEA-250', quantity: 2, max_total_minor: 5_000 },
+      'key-2',
+    )
     assert.equal(after.body.result.order_id, `${shop.ledger[1]!.object}-new`)
   })
 

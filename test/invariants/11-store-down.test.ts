@@ -11,7 +11,11 @@ import { eventually, worksGround } from './ground.ts'
 import { PASS, type RedisTap } from './redis-tap.ts'
 
 /** Ways in which Redis is down or must not be believed, and back again. */
-const OUTAGES: ReadonlyArray<readonly [name: string, down: (redis: RedisServer, tap: RedisTap) => Promise<unknown>, up: (redis: RedisServer, tap: RedisTap) => Promise<unknown>]> = [
+const OUTAGES: ReadonlyArray<readonly [
+  name: string,
+  down: (redis: RedisServer, tap: RedisTap) => Promise<unknown>,
+  up: (redis: RedisServer, tap: RedisTap) => Promise<unknown>,
+]> = [
   ['dead', redis => redis.kill9(), redis => redis.restart()],
   ['silent', async (_redis, tap) => { tap.rule = () => 'hold' }, async (_redis, tap) => { tap.rule = PASS; tap.discard() }],
   ['read-only', redis => redis.command('REPLICAOF', '127.0.0.1', '1'), redis => redis.command('REPLICAOF', 'NO', 'ONE')],
@@ -29,7 +33,11 @@ describe('with the store down nothing new is sent', { concurrency: true }, () =>
       assert.equal((await fetch(`${broker.operationsUrl}/readyz`)).status, 503, name)
       assert.equal((await fetch(`${broker.operationsUrl}/healthz`)).status, 200, name)
       await up(state.redis!, state.tap!)
-      const last = await persist(() => broker, { token, action: 'do_work.v1', args: { item: `${name} after`, amount: 7 }, key: `after-${name.replaceAll(' ', '-')}` }, () => false)
+      const last = await persist(
+        () => broker,
+        { token, action: 'do_work.v1', args: { item: `${name} after`, amount: 7 }, key: `after-${name.replaceAll(' ', '-')}` },
+        () => false,
+      )
       assert.equal(last.body.outcome, 'completed', name)
       assert.equal(works.writes.length, before + 1, `${name}: only what was called after it was back`)
     }
@@ -47,7 +55,11 @@ describe('with the store down nothing new is sent', { concurrency: true }, () =>
     const { status, body } = await call
     assert.deepEqual([status, body.outcome, body.recorded], [200, 'completed', false])
     await state.redis!.restart()
-    await eventually(async () => (await broker.get(token, `/v1/attempts/${body.attempt_id}`)).body.outcome === 'completed', 'it is written down', 20_000)
+    await eventually(
+      async () => (await broker.get(token, `/v1/attempts/${body.attempt_id}`)).body.outcome === 'completed',
+      'it is written down',
+      20_000,
+    )
     assert.equal(works.writes.length, 1)
   })
 
@@ -72,7 +84,11 @@ async function refusesWrites (broker: Client, works: Works, token: string, name:
     broker.call(token, 'replace_item.v1', { item: name, text: 'new' }),
   ]
   for (const { status, body } of await Promise.all(calls)) {
-    assert.deepEqual([status, body.outcome, body.sent, body.error.code], [503, 'rejected', false, 'STATE_UNAVAILABLE'], `${name}: ${JSON.stringify(body)}`)
+    assert.deepEqual(
+      [status, body.outcome, body.sent, body.error?.code],
+      [503, 'rejected', false, 'STATE_UNAVAILABLE'],
+      `${name}: ${JSON.stringify(body)}`,
+    )
   }
   assert.equal(works.writes.length, arrived, `${name}: nothing arrived`)
 }

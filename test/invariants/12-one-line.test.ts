@@ -131,10 +131,17 @@ describe('one terminal line for each attempt and each refused call', { concurren
       const broker = await start()
       const history = new History(broker, token)
       let unheard = 0
-      state.tap!.rule = (verb, parts) => verb === 'change:settled' && ofOwner(parts) && (lookupIsFaster || unheard < 6) ? (unheard++, 'break') : 'pass'
+      state.tap!.rule = (verb, parts) => {
+        if (verb !== 'change:settled' || !ofOwner(parts) || (!lookupIsFaster && unheard === 6)) return 'pass'
+        unheard += 1
+        return 'break'
+      }
       const told = await history.call('do_work.v1', { item: 'told before', amount: 7 }, 'key-1')
       assert.deepEqual([told.status, told.body.outcome, told.body.recorded], [200, 'completed', false])
-      const writtenDown = async (): Promise<boolean> => (await broker.get(token, `/v1/attempts/${told.body.attempt_id}`)).body.evidence?.source === (lookupIsFaster ? 'lookup' : 'response')
+      const writtenDown = async (): Promise<boolean> => {
+        const { body } = await broker.get(token, `/v1/attempts/${told.body.attempt_id}`)
+        return body.evidence?.source === (lookupIsFaster ? 'lookup' : 'response')
+      }
       await eventually(writtenDown, 'it is written down', 30_000)
       state.tap!.rule = PASS
       // The other one comes too late, and says nothing.
@@ -159,7 +166,11 @@ describe('one terminal line for each attempt and each refused call', { concurren
     await eventually(() => late().length === 1, 'the end is told')
     const ends = await endsOf(broker, token)
     await broker.close()
-    holdLines(auditRows(site).filter(row => row.event !== 'action.called' || row.attempt === undefined || row.correlation_id === told.body.correlation_id), history, ends)
+    holdLines(
+      auditRows(site).filter(row => row.event !== 'action.called' || row.attempt === undefined || row.correlation_id === told.body.correlation_id),
+      history,
+      ends,
+    )
     assert.equal((await verify(t, site)).code, 0)
   })
 })

@@ -1,4 +1,5 @@
-// Invariant 13: a repeat never runs ahead of what it repeats. It is recalled before anything is read or checked, and gets the attempt that it repeats.
+// Invariant 13: a repeat never runs ahead of what it repeats. It is recalled before anything is read or checked, and gets the attempt that it
+// repeats.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -29,7 +30,10 @@ describe('a repeat gets the attempt that it repeats', { concurrency: true }, () 
       assert.deepEqual(heard(done), [200, 'completed', false])
       const after = await broker.call(refreshed, 'place_order.v1', order, 'key-1')
       assert.deepEqual(heard(after), [200, 'completed', true])
-      assert.deepEqual([during.body.attempt_id, after.body.attempt_id, after.body.result], [done.body.attempt_id, done.body.attempt_id, done.body.result])
+      assert.deepEqual(
+        [during.body.attempt_id, after.body.attempt_id, after.body.result],
+        [done.body.attempt_id, done.body.attempt_id, done.body.result],
+      )
       assert.equal(shop.requests.length, asked, 'the repeats asked the shop nothing')
       // The same key in another run is another call.
       const elsewhere = await broker.call(foreign, 'place_order.v1', order, 'key-1')
@@ -41,7 +45,12 @@ describe('a repeat gets the attempt that it repeats', { concurrency: true }, () 
     test(`${kind}: after the target changed, and where the checks would now refuse or be fulfilled: recall comes first`, async t => {
       const { shop, broker, token } = await shopGround(t, kind)
       const run = await token({ run: 'run-1' })
-      const change = (destination: object, key?: string): Promise<Reached> => broker.call(run, 'change_shipping_address.v2', { customer_id: 'cus_1001', destination: { ...destination } }, key)
+      const change = (destination: object, key?: string): Promise<Reached> => broker.call(
+        run,
+        'change_shipping_address.v2',
+        { customer_id: 'cus_1001', destination: { ...destination } },
+        key,
+      )
       const first = await change(ADDRESS, 'key-1')
       assert.deepEqual(heard(first), [200, 'completed', false])
       // Somebody else changes the customer, and then closes the account.
@@ -55,14 +64,19 @@ describe('a repeat gets the attempt that it repeats', { concurrency: true }, () 
       }
       assert.equal(shop.requests.length, asked, 'nothing was read')
       const anew = await change(ADDRESS, 'key-2')
-      assert.deepEqual([anew.status, anew.body.error.code], [422, 'CUSTOMER_DELETED'])
+      assert.deepEqual([anew.status, anew.body.error?.code], [422, 'CUSTOMER_DELETED'])
       assert.equal(shop.ledger.filter(({ effect }) => effect === 'customer.changed').length, 1)
     })
 
     test(`${kind}: A, B and A again in one run: without a key the third is meant anew, with the key of the first it is the first`, async t => {
       const { shop, broker, token } = await shopGround(t, kind)
       const run = await token({ run: 'run-1' })
-      const change = (destination: object, key?: string): Promise<Reached> => broker.call(run, 'change_shipping_address.v2', { customer_id: 'cus_1001', destination: { ...destination } }, key)
+      const change = (destination: object, key?: string): Promise<Reached> => broker.call(
+        run,
+        'change_shipping_address.v2',
+        { customer_id: 'cus_1001', destination: { ...destination } },
+        key,
+      )
       const street = (): string => shop.state.customers.get('cus_1001')!.shipping_address.street
       const keyless = [await change(ADDRESS), await change(OTHER), await change(ADDRESS)]
       assert.deepEqual(keyless.map(heard), [[200, 'completed', false], [200, 'completed', false], [200, 'completed', false]])
@@ -80,14 +94,18 @@ describe('a repeat gets the attempt that it repeats', { concurrency: true }, () 
       const { works, broker: start, token } = await worksGround(t, kind)
       const broker = await start()
       assert.deepEqual(heard(await broker.call(token, 'do_work.v1', { item: 'one', amount: 7 }, 'key-1')), [200, 'completed', false])
-      for (const [action, args] of [['do_work.v1', { item: 'one', amount: 8 }], ['replace_item.v1', { item: 'one', text: 'x' }], ['change_item.v1', { item: 'one', text: 'x' }]] as const) {
+      for (const [action, args] of [
+        ['do_work.v1', { item: 'one', amount: 8 }],
+        ['replace_item.v1', { item: 'one', text: 'x' }],
+        ['change_item.v1', { item: 'one', text: 'x' }],
+      ] as const) {
         const { status, body } = await broker.call(token, action, args, 'key-1')
-        assert.deepEqual([status, body.error.code, body.sent], [422, 'IDEMPOTENCY_KEY_REUSED', false])
+        assert.deepEqual([status, body.error?.code, body.sent], [422, 'IDEMPOTENCY_KEY_REUSED', false])
       }
       assert.deepEqual([works.writes.length, works.lookups.length], [1, 0])
     })
 
-    test(`${kind}: while an attempt is unknown, an equal write is refused as TARGET_BUSY in every run, and the repeat hears of the attempt`, async t => {
+    test(`${kind}: while an attempt is unknown, an equal write of any run is refused as TARGET_BUSY, and the repeat hears of it`, async t => {
       const { works, site, broker: start, token } = await worksGround(t, kind)
       works.onWrite = asked => asked.socket.destroy()
       works.onRead = asked => asked.answer(500, {})
@@ -99,7 +117,7 @@ describe('a repeat gets the attempt that it repeats', { concurrency: true }, () 
       assert.deepEqual(heard(first), [202, 'unknown', false])
       for (const [as, key] of [[token, 'key-2'], [token, undefined], [other, 'key-1'], [other, undefined]] as const) {
         const { status, body } = await call(as, key)
-        assert.deepEqual([status, body.error.code, body.sent, body.error.retryable], [409, 'TARGET_BUSY', false, true])
+        assert.deepEqual([status, body.error?.code, body.sent, body.error?.retryable], [409, 'TARGET_BUSY', false, true])
       }
       const repeat = await call(token, 'key-1')
       assert.deepEqual([heard(repeat), repeat.body.attempt_id], [[202, 'unknown', true], first.body.attempt_id])
@@ -120,7 +138,7 @@ describe('a repeat gets the attempt that it repeats', { concurrency: true }, () 
       await eventually(() => works.writes.length === 1, 'the first write arrived')
       for (const action of ['replace_item.v1', 'change_item.v1']) {
         const { status, body } = await broker.call(other, action, { item: 'contended', text: 'two' })
-        assert.deepEqual([status, body.error.code, body.sent], [409, 'TARGET_BUSY', false], action)
+        assert.deepEqual([status, body.error?.code, body.sent], [409, 'TARGET_BUSY', false], action)
       }
       works.onWrite = asked => asked.honest()
       release()
@@ -135,10 +153,10 @@ describe('a repeat gets the attempt that it repeats', { concurrency: true }, () 
       const broker = await start()
       const call = (item: string, key: string): Promise<Reached> => broker.call(token, 'do_work.v1', { item, amount: 7 }, key)
       const limited = await call('limited', 'key-1')
-      assert.deepEqual([limited.body.error.code, limited.body.error.retryable], ['UPSTREAM_RATE_LIMITED', true])
+      assert.deepEqual([limited.body.error?.code, limited.body.error?.retryable], ['UPSTREAM_RATE_LIMITED', true])
       works.onWrite = asked => asked.answer(422, {})
       const again = await call('limited', 'key-1')
-      assert.deepEqual([again.body.error.code, again.body.duplicate], ['UPSTREAM_REJECTED', false])
+      assert.deepEqual([again.body.error?.code, again.body.duplicate], ['UPSTREAM_REJECTED', false])
       assert.deepEqual(heard(await call('limited', 'key-1')), [200, 'rejected', true])
       assert.equal(arrivals(works.writes, 'limited'), 2)
       // An upstream that saw the first one may remember its key.
@@ -154,7 +172,7 @@ describe('a repeat gets the attempt that it repeats', { concurrency: true }, () 
     // The mark is made and never heard of; the revert is on its way for long.
     tap.rule = verb => verb === 'change:dispatched' ? 'mute' : verb === 'change:settled' ? 'hold' : 'pass'
     const first = await call()
-    assert.deepEqual([first.status, first.body.sent, first.body.error.code], [503, false, 'STATE_UNAVAILABLE'])
+    assert.deepEqual([first.status, first.body.sent, first.body.error?.code], [503, false, 'STATE_UNAVAILABLE'])
     assert.equal(works.writes.length, 0)
     tap.rule = PASS
     tap.release()

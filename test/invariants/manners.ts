@@ -31,7 +31,11 @@ const applied = (act: Act): Act => asked => {
   act(asked)
 }
 const raw = (text: string | Buffer, end = false): Act => ({ socket }) => { socket.write(text, () => { if (end) socket.end() }) }
-const status = (code: number, headers: readonly string[] = []): Act => ({ socket }) => { socket.write(whole(code, [JSON_TYPE, ...headers], '{"title":"said"}')) }
+const status = (code: number, headers: readonly string[] = []): Act => ({ socket }) => { socket.write(whole(
+  code,
+  [JSON_TYPE, ...headers],
+  '{"title":"said"}',
+)) }
 const head = (...lines: readonly string[]): string => `HTTP/1.1 201 Said\r\n${lines.join('\r\n')}\r\n\r\n`
 
 const unknown = (name: string, act: Act, missing: RegExp): readonly Manner[] => [
@@ -47,7 +51,13 @@ const echoed = (code: number): Manner =>
 export const MANNERS: readonly Manner[] = [
   { name: 'honest', act: asked => asked.honest(), effect: true, first: 'completed', missing: null },
   { name: 'honest and slow', act: asked => setTimeout(asked.honest, 200), effect: true, first: 'completed', missing: null },
-  { name: 'accepted', act: applied(asked => asked.answer(202, { id: 'job_1', key: 'told', item: 'told', amount: 7, state: 'queued' })), effect: true, first: 'pending', missing: null },
+  {
+    name: 'accepted',
+    act: applied(asked => asked.answer(202, { id: 'job_1', key: 'told', item: 'told', amount: 7, state: 'queued' })),
+    effect: true,
+    first: 'pending',
+    missing: null,
+  },
 
   ...unknown('reset', ({ socket }) => reset(socket), LOST),
   ...unknown('ended', ({ socket }) => socket.end(), LOST),
@@ -55,7 +65,13 @@ export const MANNERS: readonly Manner[] = [
   ...unknown('half a head', raw(`HTTP/1.1 201 Said\r\nContent-Ty`, true), LOST),
   ...unknown('no HTTP', raw('this is not HTTP at all\r\n\r\n'), LOST),
   ...unknown('status 101', raw('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n'), LOST),
-  { name: 'reset, done later', act: ({ socket, apply }) => { reset(socket); setTimeout(apply, LATE_MS) }, effect: true, first: 'unknown', missing: LOST },
+  {
+    name: 'reset, done later',
+    act: ({ socket, apply }) => { reset(socket); setTimeout(apply, LATE_MS) },
+    effect: true,
+    first: 'unknown',
+    missing: LOST,
+  },
 
   ...unknown('a body too short', raw(`${head(JSON_TYPE, 'Content-Length: 400')}${DONE}`, true), CUT),
   ...unknown('a chunked body cut', raw(`${head(JSON_TYPE, 'Transfer-Encoding: chunked')}8\r\n{"id":"w\r\n`, true), CUT),
@@ -68,7 +84,11 @@ export const MANNERS: readonly Manner[] = [
   ...unknown('status 204', raw('HTTP/1.1 204 No Content\r\n\r\n'), /answered 204, and no rule of the sheet speaks/),
   ...unknown('status 999', raw(whole(999, [JSON_TYPE], DONE)), /status 999, was cut/),
 
-  ...[301, 302, 303, 307].flatMap(code => unknown(`status ${code}`, status(code, ['Location: /v1/works']), new RegExp(`answered ${code}, which is never followed`))),
+  ...[301, 302, 303, 307].flatMap(code => unknown(
+    `status ${code}`,
+    status(code, ['Location: /v1/works']),
+    new RegExp(`answered ${code}, which is never followed`),
+  )),
   ...[408, 500, 502, 503, 504].flatMap(code => unknown(`status ${code}`, status(code), new RegExp(`answered ${code}, which does not say`))),
 
   ...[400, 403, 404, 405, 409, 410, 412, 413, 415, 422].map(code => refused(code)),

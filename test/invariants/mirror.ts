@@ -1,5 +1,5 @@
-// An upstream that shows what it knows: the credentials of its caller, in every place of an answer and in every writing that it can think of. The path
-// says which: /mirror/{place}.{writing}.
+// An upstream that shows what it knows: the credentials of its caller, in every place of an answer and in every writing that it can think of. The
+// path says which: /mirror/{place}.{writing}.
 import { createHash } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { whole } from '../support/hostile-modes.ts'
@@ -10,7 +10,11 @@ export const READ_KEY = 'cnryR3ad/Key+7%&<q\'w"e=='
 export const WRITE_KEY = 'cnryWr1teKey0123456789abcdef'
 export const WRITE_USER = 'mirror-user'
 
-const base64At = (offset: number) => (secret: string): string => Buffer.concat([Buffer.alloc(offset, 'x'), Buffer.from(secret), Buffer.from('yz')]).toString('base64')
+const base64At = (offset: number) => (secret: string): string => Buffer.concat([
+  Buffer.alloc(offset, 'x'),
+  Buffer.from(secret),
+  Buffer.from('yz'),
+]).toString('base64')
 const each = (secret: string, write: (byte: number) => string): string => [...Buffer.from(secret)].map(write).join('')
 const hex = (byte: number): string => byte.toString(16).padStart(2, '0')
 
@@ -36,7 +40,11 @@ export const WRITINGS: { readonly [name: string]: (secret: string) => string } =
 
 const JSON_TYPE = 'Content-Type: application/json'
 /** A JSON answer in which `said` stands as it is: `units` becomes the secret only when it is parsed. */
-const body = (member: string, said: string): string => `{"id":"one","${member}":"${said.includes('\\u00') ? said : JSON.stringify(said).slice(1, -1)}"}`
+const body = (member: string, said: string): string => {
+  const text = said.includes('\\u00') ? said : JSON.stringify(said).slice(1, -1)
+  return `{"id":"one",${member === 'said' ? '' : '"said":"ok",'}"${member}":"${text}"}`
+}
+const chunked = (status: number): string => `HTTP/1.1 ${status} Said\r\n${JSON_TYPE}\r\nTransfer-Encoding: chunked\r\n\r\n`
 const inHeader = (said: string): string => said.replaceAll(/[^\x20-\x7e]/g, '')
 
 type Show = (status: number, said: string) => string | Buffer
@@ -46,7 +54,11 @@ export const PLACES: { readonly [name: string]: Show } = {
   hidden: (status, said) => whole(status, [JSON_TYPE], body('hidden', said)),
   name: (status, said) => whole(status, [JSON_TYPE], `{"id":"one","said":"ok",${JSON.stringify(said)}:1}`),
   header: (status, said) => whole(status, [JSON_TYPE, `X-Said: ${inHeader(said)}`], '{"id":"one","said":"ok"}'),
-  cookie: (status, said) => whole(status, [JSON_TYPE, `Set-Cookie: key=${inHeader(said)}`, `WWW-Authenticate: Bearer token="${inHeader(said)}"`], '{"id":"one","said":"ok"}'),
+  cookie: (status, said) => whole(
+    status,
+    [JSON_TYPE, `Set-Cookie: key=${inHeader(said)}`, `WWW-Authenticate: Bearer token="${inHeader(said)}"`],
+    '{"id":"one","said":"ok"}',
+  ),
   type: (status, said) => whole(status, [`Content-Type: application/json; note="${inHeader(said).replaceAll('"', '')}"`], '{"id":"one","said":"ok"}'),
   reason: (status, said) => `HTTP/1.1 ${status} ${inHeader(said)}\r\n${JSON_TYPE}\r\nContent-Length: 24\r\n\r\n{"id":"one","said":"ok"}`,
   redirect: (_status, said) => whole(302, [`Location: /elsewhere?key=${inHeader(said)}`], body('said', said)),
@@ -55,7 +67,7 @@ export const PLACES: { readonly [name: string]: Show } = {
   page: (status, said) => whole(status, ['Content-Type: text/html'], `<html>${said}</html>`),
   cut: (status, said) => `HTTP/1.1 ${status} Said\r\n${JSON_TYPE}\r\nTransfer-Encoding: chunked\r\n\r\nffff\r\n${body('said', said)}`,
   noHttp: (_status, said) => `${said}\r\n\r\n`,
-  trailer: (status, said) => `HTTP/1.1 ${status} Said\r\n${JSON_TYPE}\r\nTransfer-Encoding: chunked\r\n\r\n18\r\n{"id":"one","said":"ok"}\r\n0\r\nX-Late: ${inHeader(said)}\r\n\r\n`,
+  trailer: (status, said) => `${chunked(status)}18\r\n{"id":"one","said":"ok"}\r\n0\r\nX-Late: ${inHeader(said)}\r\n\r\n`,
 }
 
 /** Breaks the connection after what it said. */

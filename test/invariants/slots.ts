@@ -29,6 +29,7 @@ const parsed = (text: string): unknown => {
 }
 
 const WORD = 'schema: {type: string}'
+const TWO_WORDS = '{schema: {type: object, properties: {word: {type: string}, fixed: {type: string}}}}'
 
 export const SLOTS: { readonly [name: string]: Slot } = {
   path: {
@@ -67,7 +68,7 @@ export const SLOTS: { readonly [name: string]: Slot } = {
       return body !== null && Object.keys(body).sort().join() === 'fixed,word' && body['fixed'] === '1' ? body['word']! : null
     },
     parameters: `[{name: Idempotency-Key, in: header, ${WORD}}]`,
-    requestBody: '{required: true, content: {application/json: {schema: {type: object, properties: {word: {type: string}, fixed: {type: string}}}}}}',
+    requestBody: `{required: true, content: {application/json: ${TWO_WORDS}}}`,
     request: '{body: {word: "${args.word}", fixed: "1"}}',
   },
   form: {
@@ -75,10 +76,11 @@ export const SLOTS: { readonly [name: string]: Slot } = {
     path: '/slots/form',
     at: request => {
       const fields = [...new URLSearchParams(request.body)]
-      return fields.length === 2 && fields.some(([name, value]) => name === 'fixed' && value === '1') ? fields.find(([name]) => name === 'word')?.[1] ?? null : null
+      if (fields.length !== 2 || !fields.some(([name, value]) => name === 'fixed' && value === '1')) return null
+      return fields.find(([name]) => name === 'word')?.[1] ?? null
     },
     parameters: `[{name: Idempotency-Key, in: header, ${WORD}}]`,
-    requestBody: '{required: true, content: {application/x-www-form-urlencoded: {schema: {type: object, properties: {word: {type: string}, fixed: {type: string}}}}}}',
+    requestBody: `{required: true, content: {application/x-www-form-urlencoded: ${TWO_WORDS}}}`,
     request: '{body: {word: "${args.word}", fixed: "1"}}',
   },
   list: {
@@ -92,7 +94,7 @@ export const SLOTS: { readonly [name: string]: Slot } = {
     method: 'GET',
     path: '/slots/object',
     at: request => decoded(/\?filter%5Bword%5D=([^&]*)&filter%5Bfixed%5D=1$/.exec(request.path)?.[1]),
-    parameters: '[{name: filter, in: query, style: deepObject, explode: true, schema: {type: object, properties: {word: {type: string}, fixed: {type: string}}}}]',
+    parameters: `[{name: filter, in: query, style: deepObject, explode: true, ${TWO_WORDS.slice(1, -1)}}]`,
     request: '{query: {filter: {word: "${args.word}", fixed: "1"}}}',
   },
 }
