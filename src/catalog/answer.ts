@@ -64,7 +64,22 @@ interface MediaType {
 
 /** RFC 9110 §8.3.1. null where there is none or it is no media type. */
 function mediaTypeOf (header: string | undefined): MediaType | null {
-  const parts = /^\s*([a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+)\s*(?:;(.*))?$/i.exec(header ?? '')
+  if (header === undefined) return null
+  let type = mediaTypes.get(header)
+  if (type === undefined) {
+    type = parseMediaType(header)
+    if (mediaTypes.size >= MEDIA_TYPES_MAX) mediaTypes.clear()
+    mediaTypes.set(header, type)
+  }
+  return type
+}
+
+/** Upstreams say few of them, again and again. */
+const mediaTypes = new Map<string, MediaType | null>()
+const MEDIA_TYPES_MAX = 200
+
+function parseMediaType (header: string): MediaType | null {
+  const parts = /^\s*([a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+)\s*(?:;(.*))?$/i.exec(header)
   if (parts === null) return null
   const charset = /(?:^|;)\s*charset\s*=\s*"?([^";\s]+)/i.exec(parts[2] ?? '')?.[1]?.toLowerCase()
   // RFC 8259 §8.1 knows one encoding; ASCII is part of it.
@@ -97,6 +112,21 @@ const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x
 
 /** JSON.parse takes a million levels; whatever walks through them afterwards does not. */
 function isTooDeep (body: Buffer): boolean {
+  return opensMoreThan(DEPTH_MAX, body) && goesDeeperThan(DEPTH_MAX, body)
+}
+
+/** Nothing is deeper than it has brackets; most bodies have few, and the search for them is native. */
+function opensMoreThan (max: number, body: Buffer): boolean {
+  let left = max
+  for (const bracket of [OPEN_LIST, OPEN_OBJECT]) {
+    for (let at = body.indexOf(bracket); at !== -1; at = body.indexOf(bracket, at + 1)) {
+      if (left-- === 0) return true
+    }
+  }
+  return false
+}
+
+function goesDeeperThan (max: number, body: Buffer): boolean {
   let depth = 0
   let inString = false
   for (let at = 0; at < body.length; at++) {
@@ -106,7 +136,7 @@ function isTooDeep (body: Buffer): boolean {
       else if (byte === QUOTE) inString = false
     } else if (byte === QUOTE) inString = true
     else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
-      if (++depth > DEPTH_MAX) return true
+      if (++depth > max) return true
     } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth--
   }
   return false

@@ -61,7 +61,8 @@ class SourcedCredentials implements CheckedCredentials {
     if (declaration === null) return NOTHING
     try {
       const secret = await this.#source(declaration, tenant).current()
-      await this.#knowOther(upstream, tenant, use)
+      const other = otherOf(upstream, use)
+      if (other !== null) await this.#know(other, tenant)
       this.#refuseResting(upstream, secret)
       this.#tryPlace(declaration, secret)
       return new PlacedCredential(declaration, secret)
@@ -129,13 +130,9 @@ class SourcedCredentials implements CheckedCredentials {
     }
   }
 
-  /** An upstream knows all its keys, and may show one in an answer to the other: both are looked for, so both are read. */
-  async #knowOther (upstream: Upstream, tenant: string, use: CredentialUse): Promise<void> {
-    const declaration = upstream.credentials[use]
-    const other = upstream.credentials[use === 'read' ? 'write' : 'read']
-    if (other === null || other.secret === declaration?.secret) return
+  async #know (declaration: CredentialDeclaration, tenant: string): Promise<void> {
     try {
-      await this.#source(other, tenant).current()
+      await this.#source(declaration, tenant).current()
     } catch (error) {
       // This call does not need it.
       if (!(error instanceof SecretUnavailable)) throw error
@@ -219,6 +216,12 @@ class PlacedCredential implements Credential {
   apply (request: WireRequest): WireRequest {
     return place(request, this.#declaration, this.#secret)
   }
+}
+
+/** An upstream knows all its keys, and may show one in an answer to the other: both are looked for, so both are read. null: there is one alone. */
+function otherOf (upstream: Upstream, use: CredentialUse): CredentialDeclaration | null {
+  const other = upstream.credentials[use === 'read' ? 'write' : 'read']
+  return other === null || other.secret === upstream.credentials[use]?.secret ? null : other
 }
 
 const ALONE = 'alone'

@@ -18,7 +18,7 @@ export interface Judged {
   readonly found: Settlement | null
 }
 
-export async function readOutcome (sent: Sent, services: Services): Promise<Judged> {
+export function readOutcome (sent: Sent, services: Services): Judged | Promise<Judged> {
   const judged = withinToken(judgeReply(sent), services.now())
   return judged.verdict.lookFirst && sent.attempt !== null ? lookFirst(judged, services) : judged
 }

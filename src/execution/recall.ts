@@ -24,9 +24,12 @@ export interface Duplicate {
   readonly record: AttemptRecord
 }
 
-export async function recall (scoped: Scoped, services: Services): Promise<Recalled> {
-  const { action, call } = scoped.valid.capable
-  if (!action.write) return { kind: 'observation', scoped }
+export function recall (scoped: Scoped, services: Services): Recalled | Promise<Recalled> {
+  return scoped.valid.capable.action.write ? recallWrite(scoped, services) : { kind: 'observation', scoped }
+}
+
+async function recallWrite (scoped: Scoped, services: Services): Promise<Recalled> {
+  const { action } = scoped.valid.capable
   const name = nameOf(scoped, services)
   if (action.reads.length === 0 && action.checks.length === 0) return { kind: 'write', scoped, name, state: null }
   const state = await recallNow(name, services)

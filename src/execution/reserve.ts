@@ -69,7 +69,7 @@ export class Reserved {
   }
 }
 
-export async function reserve (approved: Approved, record: CallRecord, services: Services): Promise<Reserved | Duplicate> {
+export function reserve (approved: Approved, record: CallRecord, services: Services): Promise<Reserved | Duplicate> {
   return Reserved.make(approved, record, services)
 }
 

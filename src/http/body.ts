@@ -12,16 +12,20 @@ const JSON_TYPE = /^application\/json(?:; ?charset=(?:utf-8|"utf-8"))?$/i
  * All bytes of the body. Ends with whatever ends the connection (the listener's request timeout among them); past the limit it reads no further.
  * @throws Refusal UNSUPPORTED_MEDIA_TYPE, TOO_LARGE, or MALFORMED_REQUEST where the body ended early
  */
-export function readBody (stream: Readable, headers: IncomingHttpHeaders, limits: { readonly bytesMax: number }): Promise<Buffer> {
-  if (headers['content-encoding'] !== undefined || !JSON_TYPE.test(headers['content-type'] ?? '')) {
-    return Promise.reject(Refusal.of('UNSUPPORTED_MEDIA_TYPE'))
-  }
+export async function readBody (stream: Readable, headers: IncomingHttpHeaders, limits: { readonly bytesMax: number }): Promise<Buffer> {
+  if (headers['content-encoding'] !== undefined || !JSON_TYPE.test(headers['content-type'] ?? '')) throw Refusal.of('UNSUPPORTED_MEDIA_TYPE')
   const tooLarge = (): Refusal => Refusal.of('TOO_LARGE', { hint: `At most ${limits.bytesMax} bytes.` })
-  if (Number(headers['content-length'] ?? 0) > limits.bytesMax) return Promise.reject(tooLarge())
+  if (Number(headers['content-length'] ?? 0) > limits.bytesMax) throw tooLarge()
 
   const arrived = takeArrived(stream)
-  if (arrived !== null) return arrived.length > limits.bytesMax ? Promise.reject(tooLarge()) : Promise.resolve(arrived)
+  if (arrived !== null) {
+    if (arrived.length > limits.bytesMax) throw tooLarge()
+    return arrived
+  }
+  return collect(stream, limits.bytesMax, tooLarge)
+}
 
+function collect (stream: Readable, bytesMax: number, tooLarge: () => Refusal): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
@@ -31,7 +35,7 @@ export function readBody (stream: Readable, headers: IncomingHttpHeaders, limits
     }
     const onData = (chunk: Buffer): void => {
       size += chunk.length
-      if (size <= limits.bytesMax) {
+      if (size <= bytesMax) {
         chunks.push(chunk)
         return
       }

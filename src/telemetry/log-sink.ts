@@ -11,6 +11,7 @@ export interface LogSink {
 /** A line is seen this much later at most. */
 const GATHER_MS = 20
 const GATHER_CHARACTERS = 64_000
+const LAST_WRITE_MS = 1_000
 
 let stderr: LogSink | null = null
 
@@ -51,10 +52,23 @@ export function openLogSink (fd: number): LogSink {
       try {
         out.flushSync()
         // Not through `out`, whose last write could still be under way when the process ends.
-        if (text !== '') writeSync(fd, text)
+        writeAll(fd, Buffer.from(text))
       } catch {
         // Nobody reads the other end any more.
       }
     },
+  }
+}
+
+/** A reader that does not keep up is waited for, but not for ever. @throws the error of the descriptor */
+function writeAll (fd: number, bytes: Buffer): void {
+  const endsAtMs = performance.now() + LAST_WRITE_MS
+  for (let written = 0; written < bytes.length;) {
+    try {
+      written += writeSync(fd, bytes, written)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || performance.now() > endsAtMs) throw error
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10)
+    }
   }
 }

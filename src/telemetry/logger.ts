@@ -48,7 +48,7 @@ export function createLogger (options: LoggerOptions): Logger {
     call (event) {
       // As pino would write it: JSON.stringify writes so many plain fields in half the time, and every call has such a line.
       const level = callLevel(event)
-      if (log.isLevelEnabled(level)) last.write(JSON.stringify({ level, time: isoTime(Date.now()), ...callFields(event), msg: 'call' }))
+      if (log.isLevelEnabled(level)) last.write(JSON.stringify(callFields(event, level)))
     },
     attempt: event => log.info(attemptFields(event), 'attempt changed'),
     integrity: event => log.error({ attempt_id: event.attemptId, what: event.what }, 'integrity alarm'),
@@ -73,9 +73,11 @@ function callLevel (event: CallEvent): 'error' | 'warn' | 'info' {
   return event.outcome === 'unknown' || event.withheld !== null ? 'warn' : 'info'
 }
 
-function callFields (event: CallEvent): Record<string, unknown> {
+function callFields (event: CallEvent, level: LogLevel): Record<string, unknown> {
   const { actor, upstream } = event
   return {
+    level,
+    time: isoTime(Date.now()),
     correlation_id: event.correlationId,
     surface: event.surface,
     tenant: actor.tenant ?? undefined,
@@ -101,6 +103,7 @@ function callFields (event: CallEvent): Record<string, unknown> {
       : { name: upstream.name, method: upstream.method, status: upstream.status, duration_ms: rounded(upstream.durationMs) },
     duration_ms: rounded(event.durationMs),
     internal: event.internal === null ? undefined : cut(event.internal, TEXT_MAX),
+    msg: 'call',
   }
 }
 

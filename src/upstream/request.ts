@@ -43,7 +43,11 @@ function planOf (operation: Operation): Plan {
   return plan
 }
 
-const slashesIn = (text: string): number => text.split('/').length - 1
+function slashesIn (text: string): number {
+  let count = 0
+  for (let at = text.indexOf('/'); at !== -1; at = text.indexOf('/', at + 1)) count += 1
+  return count
+}
 
 /** What a server may decode to a separator, a dot segment or nothing must not be in a path at all: encoding it does not help. */
 function pathText (text: string, internal: string): string {
