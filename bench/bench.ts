@@ -2,7 +2,8 @@
 // round, because a machine is never quiet: figures are medians of rounds, ratios are medians of the ratios within a round.
 //
 //   --seconds 3        of load a server and round
-//   --rounds 5
+//   --rounds 7
+//   --warm 6           seconds of load a server before the first round: code that is not compiled yet is not what is measured
 //   --connections 16   at once, one request on each at a time
 //   --only a,b         of bare, proxy, observation, write_sqlite, write_redis
 //   --profile FOLDER   CPU profiles of the servers
@@ -36,13 +37,14 @@ const NAMES = ['requestsPerSecond', 'p50Ms', 'p99Ms', 'cpuMicrosPerCall'] as con
 const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '3' },
-    rounds: { type: 'string', default: '5' },
+    rounds: { type: 'string', default: '7' },
+    warm: { type: 'string', default: '6' },
     connections: { type: 'string', default: '16' },
     only: { type: 'string', default: SUBJECTS.join(',') },
     profile: { type: 'string' },
   },
 })
-const [seconds, rounds, connections] = [values.seconds, values.rounds, values.connections].map(Number) as [number, number, number]
+const [seconds, rounds, warm, connections] = [values.seconds, values.rounds, values.warm, values.connections].map(Number) as [number, number, number, number]
 const subjects = SUBJECTS.filter(subject => values.only.split(',').includes(subject))
 
 const rig = await startRig({ connections, profiles: values.profile ?? null })
@@ -59,7 +61,9 @@ try {
 async function measure (rig: Rig): Promise<Partial<Record<Subject, Figures[]>>> {
   const measured: Partial<Record<Subject, Figures[]>> = Object.fromEntries(subjects.map(subject => [subject, []]))
   const numbers = { next: 0 }
-  for (const subject of subjects) await loadOnce(rig, subject, Math.max(2, seconds), numbers)
+  for (let turn = 0; turn < 2; turn++) {
+    for (const subject of subjects) await loadOnce(rig, subject, warm / 2, numbers)
+  }
   for (let round = 1; round <= rounds; round++) {
     process.stderr.write(`round ${round} of ${rounds}\n`)
     for (const subject of subjects) measured[subject]!.push(await loadOnce(rig, subject, seconds, numbers))
@@ -82,7 +86,7 @@ function targetOf (rig: Rig, subject: Subject): { readonly process: Process, rea
 async function loadOnce (rig: Rig, subject: Subject, forSeconds: number, numbers: { next: number }): Promise<Figures> {
   const { process: server, path, holds, keyed } = targetOf(rig, subject)
   const before = await server.usage()
-  const loaded = await rig.load.run({
+  const loaded = await rig.loads[0]!.run({
     port: server.port, path, tokens: rig.tokens, milliseconds: forSeconds * 1_000, status: 200, holds, from: numbers.next, keyed,
   })
   const after = await server.usage()

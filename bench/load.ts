@@ -13,6 +13,8 @@ export interface Load {
   /** Numbers of the requests begin here: each is another item, and with `keyed` another Idempotency-Key. */
   readonly from: number
   readonly keyed: boolean
+  /** Over all connections; absent: as many as are answered. */
+  readonly perSecond?: number
 }
 
 export interface Loaded {
@@ -33,6 +35,7 @@ class Connection implements Dispatcher.DispatchHandler {
   readonly #run: Run
   readonly #ended: () => void
   #startedAtMs = 0
+  #dueAtMs = performance.now()
   #status = 0
   #body = ''
 
@@ -76,14 +79,20 @@ class Connection implements Dispatcher.DispatchHandler {
   }
 
   #goOn (): void {
-    if (performance.now() < this.#run.endsAtMs) this.ask()
-    else void this.#client.close().then(this.#ended)
+    const { endsAtMs, pauseMs } = this.#run
+    this.#dueAtMs = Math.max(this.#dueAtMs + pauseMs, performance.now() - pauseMs)
+    const waitMs = pauseMs === 0 ? 0 : this.#dueAtMs - performance.now()
+    if (performance.now() + waitMs >= endsAtMs) void this.#client.close().then(this.#ended)
+    else if (waitMs < 1) this.ask()
+    else setTimeout(() => { this.ask() }, waitMs)
   }
 }
 
 class Run {
   readonly load: Load
   readonly endsAtMs: number
+  /** Between two requests of a connection. */
+  readonly pauseMs: number
   readonly latencies: number[] = []
   next: number
   faults = 0
@@ -93,6 +102,7 @@ class Run {
     this.load = load
     this.next = load.from
     this.endsAtMs = performance.now() + load.milliseconds
+    this.pauseMs = load.perSecond === undefined ? 0 : load.tokens.length * 1_000 / load.perSecond
   }
 
   fault (what: string): void {

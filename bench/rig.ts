@@ -26,7 +26,7 @@ export interface Rig {
   readonly proxy: Process
   readonly sqlite: Process
   readonly redis: Process
-  readonly load: LoadProcess
+  readonly loads: readonly LoadProcess[]
   /** One an agent and run. */
   readonly tokens: readonly string[]
   stop (): Promise<void>
@@ -38,6 +38,8 @@ export interface RigOptions {
   readonly profiles: string | null
   /** More arguments of Node for the brokers. */
   readonly nodeArguments?: readonly string[]
+  /** Load generators; one by default. */
+  readonly loads?: number
 }
 
 export async function startRig (options: RigOptions): Promise<Rig> {
@@ -64,9 +66,9 @@ export async function startRig (options: RigOptions): Promise<Rig> {
     }
     const sqlite = await broker({})
     const redis = await broker({ AVAL_STATE: state.url, AVAL_JWKS: sqlite.site.env['AVAL_JWKS']! })
-    const load = add(loadProcess(await fork_('load.ts', [], {})))
+    const loads = await Promise.all(Array.from({ length: options.loads ?? 1 }, async () => add(loadProcess(await launch('load.ts', [], {})))))
     const tokens = await Promise.all(Array.from({ length: options.connections }, (_, index) => sqlite.site.token({ sub: `agent-${index}`, roles: ['clerk'], claims: { groups: ['staff'] } })))
-    return { upstream, bare, proxy, sqlite: sqlite.process, redis: redis.process, load, tokens, stop }
+    return { upstream, bare, proxy, sqlite: sqlite.process, redis: redis.process, loads, tokens, stop }
   } catch (error) {
     await stop()
     throw error
@@ -90,14 +92,14 @@ interface Forked {
 }
 
 async function start (file: string, args: readonly string[], how: How): Promise<Process> {
-  const forked = await fork_(file, args, how)
+  const forked = await launch(file, args, how)
   return { pid: forked.pid, port: forked.port, usage: () => forked.ask('usage') as Promise<Usage>, stop: () => forked.stop() }
 }
 
 const loadProcess = (forked: Forked): LoadProcess =>
   ({ ...forked, usage: () => forked.ask('usage') as Promise<Usage>, run: load => forked.ask(load) as Promise<Loaded> })
 
-async function fork_ (file: string, args: readonly string[], how: How): Promise<Forked> {
+async function launch (file: string, args: readonly string[], how: How): Promise<Forked> {
   const child = fork(join(import.meta.dirname, file), args, {
     env: { PATH: process.env['PATH'], ...how.env },
     execArgv: [...how.node ?? []],
