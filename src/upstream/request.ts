@@ -112,11 +112,13 @@ function addressOf (upstream: Upstream): Address {
 
 /** `name=value` texts of a query or of cookies. An object that is spread over names must not reach a name that is not its own. */
 function pairsOf (upstream: Upstream, operation: Operation, place: 'query' | 'cookie', values: JsonObject): readonly string[] {
+  const entries = Object.entries(values)
+  const pairs: string[] = []
+  if (entries.length === 0) return pairs
   const declared = planOf(operation)[place]
   const reserved = addressOf(upstream).credentials[place]
   const taken = new Set<string>()
-  const pairs: string[] = []
-  for (const [name, value] of Object.entries(values)) {
+  for (const [name, value] of entries) {
     const parameter = declared.get(name) ?? undeclared(name, place)
     const internal = `${place} parameter ${name} of ${operation.id}`
     const plain = parameter.allowReserved && place === 'query' ? escapeReserved : escapeStrict
