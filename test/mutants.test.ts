@@ -28,3 +28,8 @@ test('every invariant that is built has two mutants or more, and no two have one
   )
   assert.equal(new Set(MUTANTS.map(({ name }) => name)).size, MUTANTS.length)
 })
+
+test('README tells of every mutant, and of no other', () => {
+  const told = [...read('test/README.md').matchAll(/^\| (\d+) \| (.+?) \| \S+: .+ \| [\d.]+ \|$/gm)].map(match => `${match[1]} ${match[2]}`)
+  assert.deepEqual(told, MUTANTS.map(({ invariant, name }) => `${invariant} ${name}`))
+})
