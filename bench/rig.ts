@@ -56,7 +56,7 @@ export async function startRig (options: RigOptions): Promise<Rig> {
     const forwarders = { args: [String(upstream.port)], node: profiling(options.profiles, 'forwarder') }
     const bare = add(await start('serve-bare.ts', forwarders.args, { node: forwarders.node }))
     const proxy = add(await start('serve-proxy.ts', forwarders.args, { node: forwarders.node }))
-    const state = add<RedisServer>(await startRedis())
+    const state = add<RedisServer>(await startRedis({ appendfsync: 'everysec' }))
     const broker = async (env: Record<string, string>): Promise<{ process: Process, site: Site }> => {
       const site = await makeSite({ files: siteFiles(upstream.port), env: { AVAL_LOG: 'info', BENCH_KEY: randomBytes(24).toString('base64url'), ...env } })
       stops.push(() => site.remove())

@@ -8,8 +8,13 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface RedisOptions {
-  /** Append-only file, flushed every second; true by default. */
+  /** Append-only file; true by default. */
   readonly aof?: boolean
+  /**
+   * `always` by default, as the compose file has it. With `everysec` Redis may hold acknowledged writes back for two seconds while a sync of a busy
+   * disk is under way, and what it holds back is lost with the process.
+   */
+  readonly appendfsync?: 'always' | 'everysec'
   /** More settings, as redis-server takes them: `['--maxmemory-policy', 'allkeys-lru']`. */
   readonly settings?: readonly string[]
   /** A cluster of this one node, which owns all slots. */
@@ -38,7 +43,7 @@ export async function startRedis (options: RedisOptions = {}): Promise<RedisServ
   const port = await freePort()
   const settings = [
     '--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', '',
-    '--appendonly', options.aof === false ? 'no' : 'yes', '--appendfsync', 'everysec',
+    '--appendonly', options.aof === false ? 'no' : 'yes', '--appendfsync', options.appendfsync ?? 'always',
     ...(options.cluster === true ? ['--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1'] : []),
     ...(options.settings ?? []),
   ]
