@@ -28,6 +28,7 @@ import type { ListenerOptions, Plane } from './http/server.ts'
 import { openKey } from './key.ts'
 import { openStore } from './store/open.ts'
 import { openAudit } from './telemetry/audit.ts'
+import { isoTime } from './telemetry/iso-time.ts'
 import { createLogger, type Logger } from './telemetry/logger.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
 import { createTelemetry, type BrokerTelemetry } from './telemetry/record.ts'
@@ -110,6 +111,7 @@ async function openCore (config: Config, options: BrokerOptions, opened: Opened)
   const drain = new AbortController()
   const services: Services = {
     verifier, identity, store, upstream, credentials, telemetry, resolver, runs, definition, now,
+    timestamp: () => isoTime(Date.now()),
     catalog: () => catalog.current(),
     background: work => background.add(work),
     draining: () => drain.signal.aborted,

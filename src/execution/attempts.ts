@@ -118,5 +118,5 @@ function isVisible (caller: Caller, record: AttemptRecord, services: Services): 
   const { owner } = record
   if (owner.iss !== caller.iss || owner.sub !== caller.sub || owner.tenant !== caller.tenant || owner.run !== caller.run) return false
   const action = mayCall(services.catalog(), caller, record.action)
-  return action !== null && isInScope(action, initialBindings(record.args, caller.view, services.now()))
+  return action !== null && isInScope(action, initialBindings(record.args, caller.view, services.timestamp()))
 }

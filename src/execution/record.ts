@@ -104,7 +104,7 @@ export class CallRecord {
       truncated: false,
       sent: false,
       upstreamStatus: known.upstreamStatus,
-      observedAt: this.#services.now().toISOString(),
+      observedAt: this.#services.timestamp(),
     })
   }
 
@@ -125,7 +125,7 @@ export class CallRecord {
       truncated: projected.truncated,
       sent: projected.judged.left,
       upstreamStatus: this.#upstreamStatus(),
-      observedAt: this.#services.now().toISOString(),
+      observedAt: this.#services.timestamp(),
     })
   }
 

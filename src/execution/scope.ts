@@ -6,13 +6,13 @@ import type { Services } from './services.ts'
 
 export function requireScope (valid: Valid, services: Services): Scoped {
   const { action, call } = valid.capable
-  const bindings = initialBindings(valid.args, call.caller.view, services.now())
+  const bindings = initialBindings(valid.args, call.caller.view, services.timestamp())
   if (!isInScope(action, bindings)) throw Refusal.of('OUT_OF_SCOPE')
   return new Scoped(valid, bindings)
 }
 
-export function initialBindings (args: JsonObject, caller: CallerView, now: Date): Bindings {
-  return { args, caller, reads: {}, values: {}, target: null, attempt: null, response: null, now: now.toISOString() }
+export function initialBindings (args: JsonObject, caller: CallerView, now: string): Bindings {
+  return { args, caller, reads: {}, values: {}, target: null, attempt: null, response: null, now }
 }
 
 export function isInScope (action: Action, bindings: Bindings): boolean {

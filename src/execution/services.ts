@@ -24,6 +24,8 @@ export interface Services {
   definition (digest: string): Action | null
   /** Wall clock, for expressions and answers only: no decision about an attempt rests on it. */
   now (): Date
+  /** The same as text, ISO 8601 in UTC. */
+  timestamp (): string
   /** Work that goes on after its answer was given; drained at shutdown. */
   background (work: Promise<unknown>): void
   /** True from the first SIGTERM on. */
