@@ -77,7 +77,7 @@ function targetOf (rig: Rig, subject: Subject): { readonly process: Process, rea
   switch (subject) {
     case 'bare': return { process: rig.bare, ...forwarded }
     case 'proxy': return { process: rig.proxy, ...forwarded }
-    case 'observation': return { process: rig.sqlite, path: '/v1/actions/find_item.v1', holds: completed, keyed: false }
+    case 'observation': return { process: rig.reading, path: '/v1/actions/find_item.v1', holds: completed, keyed: false }
     case 'write_sqlite': return { process: rig.sqlite, path: '/v1/actions/add_item.v1', holds: completed, keyed: true }
     case 'write_redis': return { process: rig.redis, path: '/v1/actions/add_item.v1', holds: completed, keyed: true }
   }

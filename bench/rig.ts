@@ -24,6 +24,8 @@ export interface Rig {
   readonly upstream: Process
   readonly bare: Process
   readonly proxy: Process
+  /** A broker on SQLite for reads alone, one for writes: nothing but its own subject has passed through a process. */
+  readonly reading: Process
   readonly sqlite: Process
   readonly redis: Process
   readonly loads: readonly LoadProcess[]
@@ -64,11 +66,13 @@ export async function startRig (options: RigOptions): Promise<Rig> {
       const node = [...profiling(options.profiles, 'aval'), ...options.nodeArguments ?? []]
       return { site, process: add(await start('serve-aval.ts', [], { env: site.env as NodeJS.ProcessEnv, stderr: log, node })) }
     }
-    const sqlite = await broker({})
-    const redis = await broker({ AVAL_STATE: state.url, AVAL_JWKS: sqlite.site.env['AVAL_JWKS']! })
+    const reading = await broker({})
+    const issuer = { AVAL_JWKS: reading.site.env['AVAL_JWKS']! }
+    const sqlite = await broker(issuer)
+    const redis = await broker({ ...issuer, AVAL_STATE: state.url })
     const loads = await Promise.all(Array.from({ length: options.loads ?? 1 }, async () => add(loadProcess(await launch('load.ts', [], {})))))
-    const tokens = await Promise.all(Array.from({ length: options.connections }, (_, index) => sqlite.site.token({ sub: `agent-${index}`, roles: ['clerk'], claims: { groups: ['staff'] } })))
-    return { upstream, bare, proxy, sqlite: sqlite.process, redis: redis.process, loads, tokens, stop }
+    const tokens = await Promise.all(Array.from({ length: options.connections }, (_, index) => reading.site.token({ sub: `agent-${index}`, roles: ['clerk'], claims: { groups: ['staff'] } })))
+    return { upstream, bare, proxy, reading: reading.process, sqlite: sqlite.process, redis: redis.process, loads, tokens, stop }
   } catch (error) {
     await stop()
     throw error
