@@ -9,6 +9,15 @@ import { arrivals, itemOf, MANNERS, mannerly } from './manners.ts'
 
 const REPEATS = 3
 
+/** A store on a busy disk may be too slow for a send: the call says so, nothing left, and it may be made again. */
+const isUnsent = ({ status, body }: Reached): boolean => status === 503 && body.error?.code === 'STATE_UNAVAILABLE' && body.sent === false
+
+async function unlessUnsent (call: () => Promise<Reached>): Promise<Reached> {
+  let answer = await call()
+  for (let tries = 0; tries < 5 && isUnsent(answer); tries++) answer = await call()
+  return answer
+}
+
 describe('an attempt is dispatched once or not at all', { concurrency: true }, () => {
   for (const kind of STORES) {
     test(`${kind}: an answer that is lost, cut, late or strange is never followed by a second send, however often the call is repeated`, async t => {
@@ -20,9 +29,9 @@ describe('an attempt is dispatched once or not at all', { concurrency: true }, (
       await inTurns(MANNERS.filter(({ first }) => first !== 'rejected'), async manner => {
         const item = itemOf(manner)
         const call = (): Promise<Reached> => broker.call(token, 'do_work.v1', { item, amount: 7 }, `key-${item}`)
-        const first = await call()
+        const first = await unlessUnsent(call)
         for (let repeat = 0; repeat < REPEATS; repeat++) {
-          const { status, body } = await call()
+          const { status, body } = await unlessUnsent(call)
           assert.deepEqual([status < 300, body.duplicate, body.attempt_id], [true, true, first.body.attempt_id], `${item}: ${JSON.stringify(body)}`)
         }
         once(item)
@@ -42,7 +51,7 @@ describe('an attempt is dispatched once or not at all', { concurrency: true }, (
         const answers = await Promise.all(Array.from({ length: 50 }, () => broker.call(token, 'do_work.v1', { item, amount: 7 }, key)))
         assert.equal(arrivals(works.writes, item), 1)
         assert.ok(
-          answers.every(({ status }) => status === 200 || status === 202 || status === 409),
+          answers.every(answer => answer.status === 200 || answer.status === 202 || answer.status === 409 || isUnsent(answer)),
           JSON.stringify(answers.map(({ status }) => status)),
         )
         const ids = new Set(answers.filter(({ status }) => status < 300).map(({ body }) => body.attempt_id))
