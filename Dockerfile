@@ -20,5 +20,6 @@ VOLUME ["/data"]
 # A restarted broker looks up what it does not know; a busy one must not be killed for being slow to answer once.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:9090/healthz').then(answer => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["node", "src/cli.ts"]
+# What a call leaves behind is young when it is thrown away: with more room for it, it is gone through less often, for some memory.
+ENTRYPOINT ["node", "--max-semi-space-size=32", "src/cli.ts"]
 CMD ["serve"]

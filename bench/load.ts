@@ -1,5 +1,6 @@
 // The load generator: as many connections as it is told, one request on each at a time, for as long as it is told. Every answer is looked at.
 import { Client, type Dispatcher } from 'undici'
+import { openAnswerStream, type AnswerStream } from './answer-stream.ts'
 
 export interface Load {
   readonly port: number
@@ -13,6 +14,13 @@ export interface Load {
   /** Numbers of the requests begin here: each is another item, and with `keyed` another Idempotency-Key. */
   readonly from: number
   readonly keyed: boolean
+  /** The body, with `{id}` where the item stands and `{n}` where the number of the request does; absent: that of a call over HTTP. */
+  readonly body?: string
+  /** More headers: for all requests, and those of each connection. */
+  readonly headers?: Readonly<Record<string, string>>
+  readonly ofConnection?: ReadonlyArray<Readonly<Record<string, string>>>
+  /** The answer comes down a GET that each connection has beside it (`answer-stream.ts`). */
+  readonly streamed?: boolean
   /** Over all connections; absent: as many as are answered. */
   readonly perSecond?: number
 }
@@ -31,29 +39,38 @@ export interface Loaded {
 
 class Connection implements Dispatcher.DispatchHandler {
   readonly #client: Client
-  readonly #token: string
+  readonly #headers: Readonly<Record<string, string>>
   readonly #run: Run
   readonly #ended: () => void
   #startedAtMs = 0
   #dueAtMs = performance.now()
   #status = 0
   #body = ''
+  #stream: AnswerStream | null = null
 
-  constructor (token: string, run: Run, ended: () => void) {
+  constructor (token: string, index: number, run: Run, ended: () => void) {
+    const { headers, ofConnection } = run.load
+    this.#headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers, ...ofConnection?.[index] }
     this.#client = new Client(`http://127.0.0.1:${run.load.port}`, { pipelining: 1, keepAliveTimeout: 60_000 })
-    this.#token = token
     this.#run = run
     this.#ended = ended
+  }
+
+  async openStream (): Promise<void> {
+    const { port, path } = this.#run.load
+    this.#stream = await openAnswerStream(port, path, this.#headers)
+    this.#stream.onMessage = text => { this.#heard(text) }
   }
 
   ask (): void {
     const { load } = this.#run
     const number = this.#run.next++
-    const headers: Record<string, string> = { authorization: `Bearer ${this.#token}`, 'content-type': 'application/json' }
-    if (load.keyed) headers['idempotency-key'] = `bench-${number}`
+    const headers = load.keyed ? { ...this.#headers, 'idempotency-key': `bench-${number}` } : this.#headers
+    const id = `itm_${String(number).padStart(7, '0')}`
+    const body = load.body === undefined ? `{"arguments":{"id":"${id}"}}` : load.body.replace('{id}', id).replace('{n}', String(number))
     this.#body = ''
     this.#startedAtMs = performance.now()
-    this.#client.dispatch({ method: 'POST', path: load.path, headers, body: `{"arguments":{"id":"itm_${String(number).padStart(7, '0')}"}}` }, this)
+    this.#client.dispatch({ method: 'POST', path: load.path, headers, body }, this)
   }
 
   onRequestStart (): void {}
@@ -67,9 +84,15 @@ class Connection implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd (): void {
+    if (this.#stream !== null && this.#status === 202) return
+    this.#heard(this.#body)
+  }
+
+  #heard (text: string): void {
     const { load } = this.#run
-    if (this.#status === load.status && this.#body.includes(load.holds)) this.#run.latencies.push(performance.now() - this.#startedAtMs)
-    else this.#run.fault(`${this.#status} ${this.#body}`)
+    const asItShould = this.#status === load.status || this.#stream !== null
+    if (asItShould && text.includes(load.holds)) this.#run.latencies.push(performance.now() - this.#startedAtMs)
+    else this.#run.fault(`${this.#status} ${text}`)
     this.#goOn()
   }
 
@@ -82,7 +105,7 @@ class Connection implements Dispatcher.DispatchHandler {
     const { endsAtMs, pauseMs } = this.#run
     this.#dueAtMs = Math.max(this.#dueAtMs + pauseMs, performance.now() - pauseMs)
     const waitMs = pauseMs === 0 ? 0 : this.#dueAtMs - performance.now()
-    if (performance.now() + waitMs >= endsAtMs) void this.#client.close().then(this.#ended)
+    if (performance.now() + waitMs >= endsAtMs) void this.#client.close().then(() => this.#stream?.close()).then(this.#ended)
     else if (waitMs < 1) this.ask()
     else setTimeout(() => { this.ask() }, waitMs)
   }
@@ -114,7 +137,11 @@ class Run {
 async function run (load: Load): Promise<Loaded> {
   const startedAtMs = performance.now()
   const made = new Run(load)
-  await Promise.all(load.tokens.map(token => new Promise<void>(resolve => new Connection(token, made, resolve).ask())))
+  await Promise.all(load.tokens.map((token, index) => new Promise<void>((resolve, reject) => {
+    const connection = new Connection(token, index, made, resolve)
+    if (load.streamed === true) connection.openStream().then(() => connection.ask(), reject)
+    else connection.ask()
+  })))
   const seconds = (performance.now() - startedAtMs) / 1_000
   const sorted = Float64Array.from(made.latencies).sort()
   const quantile = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN

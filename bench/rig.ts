@@ -1,7 +1,7 @@
 // The processes of a run and the site of the broker in it: started once, asked in turn, all gone afterwards.
 import { fork, type ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { openSync } from 'node:fs'
+import { openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Usage } from './child.ts'
 import type { Load, Loaded } from './load.ts'
@@ -44,6 +44,13 @@ export interface RigOptions {
   readonly loads?: number
 }
 
+/** The arguments of Node that `npm run serve` gives. */
+export const SERVE = /^node (.*) ?src\/cli\.ts serve$/.exec(packageScripts().serve!)![1]!.split(' ').filter(Boolean)
+
+function packageScripts (): { readonly serve?: string } {
+  return (JSON.parse(readFileSync(join(import.meta.dirname, '..', 'package.json'), 'utf8')) as { readonly scripts: { readonly serve?: string } }).scripts
+}
+
 export async function startRig (options: RigOptions): Promise<Rig> {
   const stops: Array<() => unknown> = []
   const stop = async (): Promise<void> => {
@@ -62,9 +69,9 @@ export async function startRig (options: RigOptions): Promise<Rig> {
     const broker = async (env: Record<string, string>): Promise<{ process: Process, site: Site }> => {
       const site = await makeSite({ files: siteFiles(upstream.port), env: { AVAL_LOG: 'info', BENCH_KEY: randomBytes(24).toString('base64url'), ...env } })
       stops.push(() => site.remove())
-      const log = openSync(join(site.folder, 'log.jsonl'), 'w')
-      const node = [...profiling(options.profiles, 'aval'), ...options.nodeArguments ?? []]
-      return { site, process: add(await start('serve-aval.ts', [], { env: site.env as NodeJS.ProcessEnv, stderr: log, node })) }
+      const log = join(site.folder, 'log.jsonl')
+      const node = [...profiling(options.profiles, 'aval'), ...SERVE, ...options.nodeArguments ?? []]
+      return { site, process: add(await start('serve-aval.ts', [], { env: site.env as NodeJS.ProcessEnv, log, node })) }
     }
     const reading = await broker({})
     const issuer = { AVAL_JWKS: reading.site.env['AVAL_JWKS']! }
@@ -84,7 +91,8 @@ const profiling = (folder: string | null, name: string): readonly string[] =>
 
 interface How {
   readonly env?: NodeJS.ProcessEnv
-  readonly stderr?: number
+  /** A file for standard error. */
+  readonly log?: string
   readonly node?: readonly string[]
 }
 
@@ -95,28 +103,31 @@ interface Forked {
   stop (): Promise<void>
 }
 
-async function start (file: string, args: readonly string[], how: How): Promise<Process> {
+export async function start (file: string, args: readonly string[], how: How): Promise<Process> {
   const forked = await launch(file, args, how)
   return { pid: forked.pid, port: forked.port, usage: () => forked.ask('usage') as Promise<Usage>, stop: () => forked.stop() }
 }
 
-const loadProcess = (forked: Forked): LoadProcess =>
+export const loadProcess = (forked: Forked): LoadProcess =>
   ({ ...forked, usage: () => forked.ask('usage') as Promise<Usage>, run: load => forked.ask(load) as Promise<Loaded> })
 
-async function launch (file: string, args: readonly string[], how: How): Promise<Forked> {
+export async function launch (file: string, args: readonly string[], how: How): Promise<Forked> {
   const child = fork(join(import.meta.dirname, file), args, {
     env: { PATH: process.env['PATH'], ...how.env },
     execArgv: [...how.node ?? []],
-    stdio: ['ignore', 'inherit', how.stderr ?? 'inherit', 'ipc'],
+    stdio: ['ignore', 'inherit', how.log === undefined ? 'inherit' : openSync(how.log, 'w'), 'ipc'],
   })
   const ended = new Promise<void>(resolve => child.once('exit', () => resolve()))
-  const { port } = await nextMessage(child) as { readonly port: number }
+  // Of a process that has ended: whoever waits for its message hears so.
+  child.on('error', () => {})
+  const answer = (): Promise<unknown> => nextMessage(child, () => `${file} ended${how.log === undefined ? '' : `; it said: ${tail(how.log)}`}`)
+  const { port } = await answer() as { readonly port: number }
   return {
     pid: child.pid!,
     port,
     ask (message) {
       child.send(message as object)
-      return nextMessage(child)
+      return answer()
     },
     async stop () {
       if (child.connected) child.send('stop')
@@ -125,9 +136,11 @@ async function launch (file: string, args: readonly string[], how: How): Promise
   }
 }
 
-function nextMessage (child: ChildProcess): Promise<unknown> {
+const tail = (path: string): string => readFileSync(path, 'utf8').slice(-2_000)
+
+function nextMessage (child: ChildProcess, whyEnded: () => string): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    const onExit = (): void => { reject(new Error(`${child.spawnargs.at(-1)} ended; what it said stands in its log`)) }
+    const onExit = (): void => { reject(new Error(whyEnded())) }
     child.once('exit', onExit)
     child.once('message', message => {
       child.off('exit', onExit)

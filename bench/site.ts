@@ -124,6 +124,13 @@ paths:
       requestBody: {required: true, content: {application/json: {schema: {$ref: "#/components/schemas/Asked"}}}}
       responses:
         "200": {description: The item., content: {application/json: {schema: {$ref: "#/components/schemas/Item"}}}}
+  /items/big:
+    post:
+      operationId: findBig
+      security: [{benchKey: []}]
+      requestBody: {required: true, content: {application/json: {schema: {$ref: "#/components/schemas/Asked"}}}}
+      responses:
+        "200": {description: The item and far too much beside it., content: {application/json: {schema: {$ref: "#/components/schemas/Item"}}}}
   /items:
     get:
       operationId: listItems
@@ -146,7 +153,7 @@ paths:
 
 const POLICY = `
 roles:
-  clerk: [find_item.v1, add_item.v1]
+  clerk: [find_item.v1, find_big.v1, add_item.v1]
 `
 
 /** By path under the site's folder. @param port of the upstream */
@@ -154,6 +161,7 @@ export const siteFiles = (port: number): Readonly<Record<string, string>> => ({
   'actions/policy.yaml': POLICY,
   'actions/bench/upstream.yaml': UPSTREAM(port),
   'actions/bench/find_item.v1.yaml': FIND,
+  'actions/bench/find_big.v1.yaml': FIND.replace('find_item', 'find_big').replace('findItem', 'findBig').replace('Read an item', 'Read a big item'),
   'actions/bench/add_item.v1.yaml': ADD,
   'openapi/bench.yaml': DOCUMENT,
 })

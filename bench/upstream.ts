@@ -13,13 +13,15 @@ const ITEM = Buffer.from(JSON.stringify({
   stock: [{ place: 'north', quantity: 14 }, { place: 'south', quantity: 3 }],
   internal_note: 'ordered anew every quarter; margin see sheet',
 }))
+/** Nothing that a model should ever see whole. */
+const BIG = Buffer.from(JSON.stringify({ ...JSON.parse(ITEM.toString()), internal_note: 'x'.repeat(5 * 1024 * 1024) }))
 const NONE = Buffer.from('{"items":[]}')
 
 const server = createServer((request, response) => {
   request.resume()
   request.once('end', () => {
     const { method, url = '' } = request
-    const body = method === 'GET' ? NONE : ITEM
+    const body = method === 'GET' ? NONE : url === '/v1/items/big' ? BIG : ITEM
     const status = method === 'POST' && url === '/v1/items' ? 201 : 200
     response.writeHead(status, { 'content-type': 'application/json', 'content-length': body.length })
     response.end(body)

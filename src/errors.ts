@@ -66,7 +66,7 @@ export const ERRORS = Object.freeze({
   PROPOSAL_INVALIDATED: row('consent', 409, 'What the proposal rests on has changed.'),
   PROPOSAL_REVOKED: row('consent', 409, 'The approval was revoked.'),
   RECENTLY_DENIED: row('consent', 409, 'The same proposal was denied a short while ago.'),
-  TOO_MANY_PENDING: row('consent', 429, 'Too many proposals of this caller wait for a decision.'),
+  TOO_MANY_PENDING: row('consent', 429, 'Too many proposals wait for a decision.'),
 
   TARGET_BUSY: row('reserve', 409, 'Another write on the same object is not settled yet.', true),
   STATE_UNAVAILABLE: row('reserve', 503, 'The broker cannot keep a record now, so nothing was sent.', true),
@@ -94,6 +94,13 @@ export const ERRORS = Object.freeze({
 
 export type ErrorCode = keyof typeof ERRORS
 
+/** A request that goes on from here. */
+export interface Next {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly after_seconds: number
+}
+
 /** What an answer may add to a row of the table; every part is safe to show to an agent. */
 export interface ErrorDetails {
   readonly message?: string
@@ -105,6 +112,10 @@ export interface ErrorDetails {
   readonly cause?: string
   readonly hint?: string
   readonly retryAfterSeconds?: number
+  /** The proposal that the error is about, as agents see it. */
+  readonly proposal?: Readonly<Record<string, unknown>>
+  /** What helps instead. */
+  readonly next?: Next
   /** For operators only: goes to the log under the correlation id, never into an answer. */
   readonly internal?: string
 }
@@ -137,6 +148,11 @@ export class Refusal extends Error {
   /** A business rule of a sheet refused: 422 with the sheet's own code. */
   static ofSheet (code: string, message: string, retryable: boolean): Refusal {
     return new Refusal(code, 'facts', 422, retryable, message, {})
+  }
+
+  /** An operator asked to resolve what is not open; no agent hears of it. */
+  static ofResolving (code: 'ALREADY_SETTLED' | 'STILL_UNDER_WAY', message: string): Refusal {
+    return new Refusal(code, 'outcome', 409, false, message, {})
   }
 }
 

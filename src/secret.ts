@@ -11,6 +11,7 @@ export class Secret {
   /** Where it came from, `env:NAME` or `file:PATH`: safe to show. */
   readonly reference: string
   #bytes: Buffer
+  #destroyed = false
 
   constructor (reference: string, bytes: Buffer) {
     this.reference = reference
@@ -25,7 +26,11 @@ export class Secret {
   destroy (): void {
     this.#bytes.fill(0)
     this.#bytes = Buffer.alloc(0)
+    this.#destroyed = true
   }
+
+  /** Nothing is left to reveal. */
+  get isDestroyed (): boolean { return this.#destroyed }
 
   toString (): string { return REDACTED }
   toJSON (): string { return REDACTED }

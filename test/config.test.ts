@@ -40,6 +40,7 @@ test('the three names of token trust are all that serve requires, and everything
     state: `sqlite:${resolve('data/aval.db')}`,
     agents: { host: '127.0.0.1', port: 8080, loopback: true },
     operations: { host: '127.0.0.1', port: 9090, loopback: true },
+    people: null,
     hosts: null,
     tokens: { issuer: 'https://issuer.example', audience: 'https://aval.example', jwks: { kind: 'url', url: 'https://issuer.example/jwks' } },
     rates: { tokenPerSecond: 100, addressPerSecond: 200, burstSeconds: 5 },
@@ -48,7 +49,12 @@ test('the three names of token trust are all that serve requires, and everything
     auditFolder: resolve('data/audit'),
     trustProxy: [],
     tls: null,
+    lock: 'off',
     logLevel: 'info',
+    webhooksFile: null,
+    vault: null,
+    principalsFile: null,
+    failpoints: null,
     environment: null,
   })
   assert.ok(Object.isFrozen(config))
@@ -73,16 +79,58 @@ test('an unknown AVAL_ name is refused with the one that was probably meant', ()
   assert.equal(faultsOf({ ...COMPLETE, AVALANCHE: 'x', HOME: '/' }).size, 0, 'other programs keep their names')
 })
 
-test('a setting of a feature that this build does not have is refused, never ignored', () => {
-  const absent = configTable.filter(row => row.absent).map(row => row.name)
-  assert.deepEqual(absent.filter(name => !/^AVAL_(FAILPOINTS|LOCK|PEOPLE(_[A-Z]+)?|VAULT|WEBHOOKS|PRINCIPALS)$/.test(name)), [])
-  for (const name of absent) assert.match(faultsOf({ ...COMPLETE, [name]: 'on' }).get(name) ?? '', /this build has no such feature/, name)
+test('the vault is a file, and what opens it at start another one or a person', () => {
+  const vault = (text: string) => readConfig({ ...COMPLETE, AVAL_VAULT: text }).vault
+  assert.deepEqual(vault('file:/etc/v,1.age'), { path: '/etc/v,1.age', key: null })
+  assert.deepEqual(vault('file:/etc/v.age,identity=file:/run/key'), { path: '/etc/v.age', key: { kind: 'identity', path: '/run/key' } })
+  assert.deepEqual(vault('file:/etc/v.age,passphrase=file:/run/words'), { path: '/etc/v.age', key: { kind: 'passphrase', path: '/run/words' } })
+  for (const wrong of ['/etc/v.age', 'file:', 'file:v.age,identity=/run/key', 'file:v.age,passphrase=hunter22', 'env:VAULT']) {
+    assert.match(faultsOf({ ...COMPLETE, AVAL_VAULT: wrong }).get('AVAL_VAULT') ?? '', /must be file:PATH/, wrong)
+  }
 })
 
-test('failpoints are refused, the more so with a listener that others can reach', () => {
-  assert.ok(faultsOf({ ...COMPLETE, AVAL_FAILPOINTS: 'x' }).has('AVAL_FAILPOINTS'))
-  assert.ok(faultsOf({ ...COMPLETE, AVAL_FAILPOINTS: 'x', AVAL_AGENTS: '0.0.0.0:8080' }).has('AVAL_FAILPOINTS'))
+test('failpoints are refused with a listener that others can reach', () => {
+  const armed = { ...COMPLETE, AVAL_FAILPOINTS: 'after_mark:kill' }
+  assert.equal(faultsOf(armed).size, 0)
+  assert.match(faultsOf({ ...armed, AVAL_AGENTS: '0.0.0.0:8080' }).get('AVAL_FAILPOINTS')!, /not on loopback/)
+  assert.match(faultsOf({ ...armed, AVAL_OPERATIONS: '[::]:9090' }).get('AVAL_FAILPOINTS')!, /not on loopback/)
 })
+
+const SIGN_IN = { AVAL_PEOPLE_ISSUER: 'https://login.example', AVAL_PEOPLE_CLIENT: 'aval', AVAL_PEOPLE_ORIGIN: 'https://approvals.example' }
+
+test('without an issuer there is no people listener; with one, all that a sign-in needs is asked for', () => {
+  assert.equal(readConfig(COMPLETE).people, null)
+  assert.deepEqual(readConfig({ ...COMPLETE, ...SIGN_IN }).people, {
+    address: { host: '127.0.0.1', port: 8081, loopback: true }, issuer: 'https://login.example', client: 'aval', secret: null,
+    origin: 'https://approvals.example', roles: null,
+  })
+  for (const name of Object.keys(SIGN_IN)) assert.match(faultsOf({ ...COMPLETE, ...SIGN_IN, [name]: undefined }).get(name)!, /is required where AVAL_PEOPLE_/)
+  for (const [name, text] of [['AVAL_PEOPLE', ':8081'], ['AVAL_PEOPLE_SECRET', 'env:OURS'], ['AVAL_PEOPLE_ROLES', 'claim=groups,a=b']] as const) {
+    assert.deepEqual([...faultsOf({ ...COMPLETE, [name]: text }).keys()].sort(), Object.keys(SIGN_IN).sort(), name)
+  }
+  const refused = (over: Record<string, string>) => faultsOf({ ...COMPLETE, ...SIGN_IN, ...over })
+  assert.match(refused({ AVAL_PEOPLE: ':8080', AVAL_AGENTS: ':8080' }).get('AVAL_PEOPLE')!, /AVAL_AGENTS/)
+  assert.match(refused({ AVAL_PEOPLE: ':9090' }).get('AVAL_PEOPLE')!, /AVAL_OPERATIONS/)
+  assert.match(refused({ AVAL_PEOPLE: '0.0.0.0:8081', AVAL_FAILPOINTS: 'after_mark:kill' }).get('AVAL_FAILPOINTS')!, /not on loopback/)
+})
+
+test('values of a claim become roles, several of them where that is said', () => {
+  const { people } = readConfig({ ...COMPLETE, ...SIGN_IN, AVAL_PEOPLE_ROLES: 'claim=/realm_access/roles, cn%3Dleads%2Cdc%3Dx=support_lead,ops=operator,ops=finance' })
+  assert.equal(people!.roles!.claim, '/realm_access/roles')
+  assert.deepEqual([...people!.roles!.roles], [['cn=leads,dc=x', ['support_lead']], ['ops', ['operator', 'finance']]])
+})
+
+const REFUSED_OF_PEOPLE: { readonly [name: string]: readonly string[] } = {
+  AVAL_PEOPLE_ISSUER: ['', 'login.example', 'http://login.example', 'https://u:p@login.example', 'https://login.example?x', 'https://login.example#x', 'ftp://x'],
+  AVAL_PEOPLE_ORIGIN: ['', 'approvals.example', 'https://approvals.example/', 'https://approvals.example:443', 'https://Approvals.example', 'http://approvals.example', 'null'],
+  AVAL_PEOPLE_SECRET: ['', 'pa55word', 'env:', 'env:AVAL_KEY', 'file:', 'vault:'],
+  AVAL_PEOPLE_ROLES: ['', 'groups', 'claim=groups', 'a=b,claim=groups', 'claim=,a=b', 'claim=groups,a', 'claim=groups,a=', 'claim=groups,=b', 'claim=groups,a=b=c', 'claim=groups,a=b c', 'claim=groups,%=b'],
+  AVAL_PEOPLE_CLIENT: ['', 'a b'],
+}
+
+for (const [name, texts] of Object.entries(REFUSED_OF_PEOPLE)) {
+  for (const text of texts) test(`${name} may not be ${JSON.stringify(text)}`, () => assert.ok(faultsOf({ ...COMPLETE, ...SIGN_IN, [name]: text }).has(name)))
+}
 
 test('a process that verifies no certificate does not start', () => {
   assert.ok(faultsOf({ ...COMPLETE, NODE_TLS_REJECT_UNAUTHORIZED: '0' }).has('NODE_TLS_REJECT_UNAUTHORIZED'))
@@ -102,7 +150,14 @@ const ACCEPTED: ReadonlyArray<readonly [name: string, text: string, read: (confi
   ['AVAL_STATE', 'sqlite:/x/y.db', config => config.state, 'sqlite:/x/y.db'],
   ['AVAL_JWKS', 'http://127.0.0.1:9/jwks', config => config.tokens.jwks, { kind: 'url', url: 'http://127.0.0.1:9/jwks' }],
   ['AVAL_JWKS', 'http://[::1]:9/jwks', config => config.tokens.jwks, { kind: 'url', url: 'http://[::1]:9/jwks' }],
+  ['AVAL_LOCK', 'strict', config => config.lock, 'strict'],
   ['AVAL_LOG', 'silent', config => config.logLevel, 'silent'],
+  ['AVAL_FAILPOINTS', 'after_mark:kill@0.01, before_settle:sleep(5000)', config => [...config.failpoints!], [
+    ['after_mark', { action: 'kill', ms: 0, share: 0.01 }], ['before_settle', { action: 'sleep', ms: 5000, share: 1 }],
+  ]],
+  ['AVAL_FAILPOINTS', 'after_head:stall(20)@1,before_lookup:error@0', config => [...config.failpoints!], [
+    ['after_head', { action: 'stall', ms: 20, share: 1 }], ['before_lookup', { action: 'error', ms: 0, share: 0 }],
+  ]],
   ['AVAL_AUDIT', 'file:/var/audit', config => config.auditFolder, '/var/audit'],
 ]
 
@@ -126,7 +181,12 @@ const REFUSED: { readonly [name: string]: readonly string[] } = {
   AVAL_ISSUER: ['', 'a b', 'é', 'a\n'],
   AVAL_AUDIENCE: ['', ' a'],
   AVAL_AUDIT: ['', 'file:', '/var/audit', 'syslog:'],
+  AVAL_LOCK: ['', 'on', 'STRICT'],
   AVAL_LOG: ['', 'INFO', 'verbose'],
+  AVAL_FAILPOINTS: [
+    '', 'on', 'after_mark', 'after_mark:', 'after_mark:die', 'after_mrak:kill', 'after_mark:kill@2', 'after_mark:kill@', 'after_mark:sleep', 'after_mark:sleep(x)',
+    'after_mark:sleep(-1)', 'after_mark:kill(5)', 'after_mark:kill,after_mark:error', 'after_mark:kill,', 'after_head:sleep(5)', 'constructor:kill',
+  ],
   AVAL_TLS_CERT: ['', '/there/is/nothing'],
   AVAL_DATA: ['', 'a\0b'],
 }
@@ -138,7 +198,7 @@ for (const [name, texts] of Object.entries(REFUSED)) {
 test('any text in any setting is either read or refused by its name, and never throws anything else', () => {
   const names = configTable.map(row => row.name)
   fc.assert(fc.property(fc.constantFrom(...names), fc.string(), (name, text) => {
-    const faults = faultsOf({ ...COMPLETE, [name]: text })
+    const faults = faultsOf({ ...COMPLETE, ...(name.startsWith('AVAL_PEOPLE') ? SIGN_IN : {}), [name]: text })
     assert.deepEqual([...faults.keys()].filter(other => other !== name), [])
   }))
 })
@@ -174,7 +234,9 @@ test('secrets of sheets come from the environment as it was at start, and never 
 })
 
 test('a command over the control socket requires nothing, but takes no unknown or malformed setting either', () => {
-  assert.deepEqual(readLocalConfig({ AVAL_DATA: '/srv/aval' }), { dataFolder: '/srv/aval', controlPath: '/srv/aval/control.sock' })
+  assert.deepEqual(readLocalConfig({ AVAL_DATA: '/srv/aval', AVAL_ACTIONS: '/srv/sheets' }), {
+    actionsFolder: '/srv/sheets', openapiFolder: resolve('openapi'), dataFolder: '/srv/aval', controlPath: '/srv/aval/control.sock', vault: null,
+  })
   assert.throws(() => readLocalConfig({ AVAL_DTA: '/srv/aval' }), ConfigFaults)
   assert.throws(() => readLocalConfig({ AVAL_LOG: 'loud' }), ConfigFaults)
 })
@@ -216,8 +278,7 @@ test('the key may stand in the environment', async () => {
 test('README tells every setting with its default and its meaning', () => {
   const readme = readFileSync(join(import.meta.dirname, '..', 'README.md'), 'utf8')
   for (const row of configTable) {
-    if (row.absent) assert.ok(readme.includes(`\`${row.name}\``), `${row.name} is named as not built yet`)
-    else assert.ok(readme.includes(`| \`${row.name}\` | ${readmeDefault(row)} | ${row.meaning} |`), row.name)
+    assert.ok(readme.includes(`| \`${row.name}\` | ${readmeDefault(row)} | ${row.meaning} |`), row.name)
   }
 })
 

@@ -45,6 +45,14 @@ async function until<Value> (ask: () => Promise<Value | null>): Promise<Value> {
 const instruction = (name: string): string[] =>
   [...dockerfile.replaceAll('\\\n', ' ').matchAll(new RegExp(`^${name} (.*)$`, 'gm'))].map(match => match[1]!)
 
+test('whichever way a broker is served, Node gets the same arguments', () => {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { readonly scripts: { readonly serve: string } }
+  const [, served] = /^node (.*) src\/cli\.ts serve$/.exec(scripts.serve)!
+  const [, executed] = /^#!\/usr\/bin\/env -S node (.*)$/m.exec(readFileSync(join(ROOT, 'src', 'cli.ts'), 'utf8').split('\n')[0]!)!
+  const [, ...entry] = JSON.parse(instruction('ENTRYPOINT')[0]!) as [string, ...string[]]
+  assert.deepEqual([executed, entry.slice(0, -1).join(' ')], [served, served])
+})
+
 test('redis runs with the arguments of the compose file, and the store takes it for writes', async t => {
   const url = await startRedis(t)
   const store = await openStore(url)
@@ -120,7 +128,7 @@ test('promtool finds nothing wrong with the configuration of Prometheus and its 
 })
 
 test('every metric that an alert names is one that the broker has', () => {
-  const metrics = readFileSync(join(ROOT, 'src/telemetry/metrics.ts'), 'utf8')
+  const metrics = ['metrics.ts', 'consent-metrics.ts'].map(name => readFileSync(join(ROOT, 'src/telemetry', name), 'utf8')).join('')
   const named = new Set(readFileSync(join(ROOT, 'deploy/alerts.yml'), 'utf8').match(/\baval_[a-z_]+/g))
   assert.ok(named.size >= 4)
   assert.deepEqual([...named].filter(name => !metrics.includes(`'${name}'`)), [])
@@ -174,7 +182,7 @@ test('the image runs as a user, without a shell, on the Node that the project as
 
 test('every package that the source imports is in the image', () => {
   const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
-  const named = /(?:from|import\(|resolve\()\s*'([^'.][^']*)'/g
+  const named = /(?:from|import\(|resolve\()\s*'([^'.\s][^'\s]*)'/g
   const wanted = globSync(join(ROOT, 'src/**/*.ts')).flatMap(file => [...readFileSync(file, 'utf8').matchAll(named)]
     .map(match => match[1]!).filter(name => !name.startsWith('node:') && !builtinModules.includes(name))
     .map(name => name.split('/').slice(0, name.startsWith('@') ? 2 : 1).join('/')))

@@ -1,15 +1,11 @@
 // `npm run mutants [WORD]`: proves that the tests of the invariants can fail. Each mutant of the table takes away a line that protects an invariant,
 // in a copy of the tree, and the test that is named beside it must fail. A test that already fails without any mutant proves nothing, so each is run
 // unharmed first. Exit code 1 where a mutant survives, 2 where the table or a test is at fault; a WORD is the number of an invariant, or part of the
-// name of a mutant.
+// name of a mutant or of its test.
 import { spawn } from 'node:child_process'
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { MUTANTS, type Edit, type Mutant } from './mutants-table.ts'
+import { inTrees, isStale, type Tree } from './mutant-tree.ts'
+import { MUTANTS, type Mutant } from './mutants-table.ts'
 
-const ROOT = join(import.meta.dirname, '..')
-const COPIED = ['src', 'test', 'actions', 'openapi', 'package.json', 'tsconfig.json']
 const AT_ONCE = 2
 /** A mutant may make a test wait until its patience ends; that is a failure like any other. */
 const TEST_MS = 90_000
@@ -24,82 +20,40 @@ interface Run {
   readonly text: string
 }
 
-/** A copy of the tree that mutants are made in, one after the other. */
-class Tree {
-  readonly folder = mkdtempSync(join(tmpdir(), 'aval-mutants-'))
-
-  constructor () {
-    for (const name of COPIED) cpSync(join(ROOT, name), join(this.folder, name), { recursive: true })
-    symlinkSync(join(ROOT, 'node_modules'), join(this.folder, 'node_modules'))
-  }
-
-  async with (mutant: Mutant, work: () => Promise<Run>): Promise<Run> {
-    const before = new Map<string, string>()
-    try {
-      for (const { file, search, replacement } of mutant.edits) {
-        const path = join(this.folder, file)
-        const text = readFileSync(path, 'utf8')
-        if (!before.has(path)) before.set(path, text)
-        writeFileSync(path, text.replace(search, () => replacement))
-      }
-      return await work()
-    } finally {
-      for (const [path, text] of before) writeFileSync(path, text)
-    }
-  }
-
-  /** Runs the tests of one file whose titles hold these words. */
-  test ({ test, killedBy }: Mutant): Promise<Run> {
-    const startedAtMs = performance.now()
-    const pattern = killedBy.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
-    const args = ['--test', '--test-reporter=tap', `--test-timeout=${TEST_MS}`, `--test-name-pattern=${pattern}`, test]
-    const child = spawn(process.execPath, args, { cwd: this.folder, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
-    let text = ''
-    child.stdout.on('data', chunk => { text += chunk })
-    child.stderr.on('data', chunk => { text += chunk })
-    // The brokers that a test starts belong to its group.
-    const end = (): void => { try { process.kill(-child.pid!, 'SIGKILL') } catch { /* it has ended by itself */ } }
-    const timer = setTimeout(end, RUN_MS)
-    return new Promise(resolve => child.once('close', () => {
-      clearTimeout(timer)
-      end()
-      const titles = (word: string): readonly string[] =>
-        [...text.matchAll(new RegExp(`^ *${word} \\d+ - (.*?)(?: # .*)?$`, 'gm'))].map(match => match[1]!).filter(title => title.includes(killedBy))
-      const why = /^ *error: (?:\|-\n *)?(.*(?:\n .*){0,3})/m.exec(text)?.[1]?.replaceAll(/\s+/g, ' ').slice(0, 200) ?? ''
-      resolve({ passed: titles('ok'), failed: titles('not ok'), seconds: (performance.now() - startedAtMs) / 1_000, why, text })
-    }))
-  }
-
-  remove (): void {
-    rmSync(this.folder, { recursive: true, force: true })
-  }
-}
-
-/** Each job takes what is left, with a tree of its own. */
-async function inTrees<T> (all: readonly T[], work: (tree: Tree, one: T) => Promise<void>): Promise<void> {
-  const left = [...all]
-  await Promise.all(Array.from({ length: Math.min(AT_ONCE, all.length) }, async () => {
-    const tree = new Tree()
-    try {
-      for (let one = left.shift(); one !== undefined; one = left.shift()) await work(tree, one)
-    } finally {
-      tree.remove()
-    }
+/** Runs the tests of one file whose titles hold these words. */
+function runTest (tree: Tree, { test, killedBy }: Mutant): Promise<Run> {
+  const startedAtMs = performance.now()
+  const pattern = killedBy.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
+  const args = ['--test', '--test-reporter=tap', `--test-timeout=${TEST_MS}`, `--test-name-pattern=${pattern}`, test]
+  const child = spawn(process.execPath, args, { cwd: tree.folder, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
+  let text = ''
+  child.stdout.on('data', chunk => { text += chunk })
+  child.stderr.on('data', chunk => { text += chunk })
+  // The brokers that a test starts belong to its group.
+  const end = (): void => { try { process.kill(-child.pid!, 'SIGKILL') } catch { /* it has ended by itself */ } }
+  const timer = setTimeout(end, RUN_MS)
+  return new Promise(resolve => child.once('close', () => {
+    clearTimeout(timer)
+    end()
+    const titles = (word: string): readonly string[] =>
+      [...text.matchAll(new RegExp(`^ *${word} \\d+ - (.*?)(?: # .*)?$`, 'gm'))].map(match => match[1]!).filter(title => title.includes(killedBy))
+    const why = /^ *error: (?:\|-\n *)?(.*(?:\n .*){0,3})/m.exec(text)?.[1]?.replaceAll(/\s+/g, ' ').slice(0, 200) ?? ''
+    resolve({ passed: titles('ok'), failed: titles('not ok'), seconds: (performance.now() - startedAtMs) / 1_000, why, text })
   }))
 }
 
 async function main (words: readonly string[]): Promise<number> {
-  const chosen = MUTANTS.filter(({ invariant, name }) => words.length === 0 || words.some(word => word === String(invariant) || name.includes(word)))
+  const chosen = MUTANTS.filter(({ invariant, name, test }) =>
+    words.length === 0 || words.some(word => word === String(invariant) || name.includes(word) || test.includes(word)))
   const unharmed = [...new Map(chosen.map(mutant => [`${mutant.test} ${mutant.killedBy}`, mutant])).values()]
   let sound = true
-  const isStale = ({ file, search }: Edit): boolean => readFileSync(join(ROOT, file), 'utf8').split(search).length !== 2
   const stale = chosen.flatMap(({ name, edits }) => edits.filter(isStale).map(({ file }) => `${name}: ${file}`))
   if (stale.length > 0) {
     console.error(`The table is older than the code; the text to replace does not stand there exactly once:\n${stale.join('\n')}`)
     return 2
   }
-  await inTrees(unharmed, async (tree, mutant) => {
-    const run = await tree.test(mutant)
+  await inTrees(unharmed, AT_ONCE, async (tree, mutant) => {
+    const run = await runTest(tree, mutant)
     if (run.failed.length === 0 && run.passed.length > 0) return
     sound = false
     const fault = run.failed.length > 0 ? 'fails without any mutant' : 'names no test'
@@ -107,8 +61,8 @@ async function main (words: readonly string[]): Promise<number> {
   })
   if (!sound) return 2
   const runs = new Map<Mutant, Run>()
-  await inTrees(chosen, async (tree, mutant) => {
-    const run = await tree.with(mutant, () => tree.test(mutant))
+  await inTrees(chosen, AT_ONCE, async (tree, mutant) => {
+    const run = await tree.with(mutant.edits, () => runTest(tree, mutant))
     runs.set(mutant, run)
     console.error(`${run.failed.length === 0 ? 'SURVIVES' : 'killed'}  ${mutant.invariant}  ${mutant.name}: ${run.why}`)
   })

@@ -100,7 +100,7 @@ test('what a running broker tells of 500 calls full of made-up names stays small
   assert.deepEqual([promtool.status, promtool.stdout, promtool.stderr], [0, '', ''])
 })
 
-/** Names with their labels, without the values; those of the garbage collection come when it does. */
+/** Names with their labels, without the values. Those of the garbage collector and of what Node has open come with the kind, and the kinds are Node's own. */
 const seriesOf = (text: string): ReadonlySet<string> => new Set(text.split('\n')
-  .filter(line => line !== '' && !line.startsWith('#') && !line.startsWith('aval_nodejs_gc_'))
+  .filter(line => line !== '' && !line.startsWith('#') && !/^aval_nodejs_(gc|active)_/.test(line))
   .map(line => line.slice(0, line.lastIndexOf(' '))))

@@ -52,8 +52,14 @@ export interface AttemptRecord {
   readonly n: number
   /** Generation of the upstream key. */
   readonly g: number
+  /** Number of the first attempt under this generation: each from there to this one is known to have come to nothing. Absent: this one is the first. */
+  readonly since?: number
   /** The upstream idempotency key. */
   readonly key: string
+  /** What a person approved, and this attempt used up; the record key is its. Absent: nobody had to be asked. */
+  readonly proposal?: string
+  /** Record key of the call that the person was asked about, for a store that forgets the proposal. */
+  readonly askedAs?: string
   readonly action: string
   /** Digest of the definition that it was begun with; look-ups go by that one. */
   readonly definition: string
@@ -68,6 +74,8 @@ export interface AttemptRecord {
   /** The upstream itself refuses a stale write, so an escalated attempt need not block this one's target. */
   readonly guarded: boolean
   readonly sensitive: boolean
+  /** It is sent only once its mark is on the disk of the store. Absent: as soon as it is acknowledged. */
+  readonly strict?: true
   /** Total timeout of the send. */
   readonly timeoutMs: number
   /** From dispatch until nothing of it can still be under way: send window + timeout + declared settling time. */
@@ -145,6 +153,10 @@ export const SEND_WINDOW_MS = 2_000
 export const DEADLINE_GRACE_MS = 1_000
 /** Pauses between look-ups; the last one repeats. */
 const LOOKUP_DELAYS_MS = [200, 1_000, 5_000, 30_000, 120_000, 600_000] as const
+/** Of the time since the dispatch. The delays themselves keep within it. */
+const PAUSE_SHARE_MAX = 5
+/** How soon what has become unknown is looked up. */
+export const UNKNOWN_DUE_MS = LOOKUP_DELAYS_MS[0]
 /** About four hours; then a person decides. */
 export const LOOKUPS_MAX = 30
 
@@ -158,12 +170,19 @@ export function unsent (code: string, message: string, retryable: boolean): Sett
   }
 }
 
-/** A settled attempt that lets the same key be used for a new one. */
-export function freesKey (record: AttemptRecord): boolean {
-  const settlement = record.settlement
-  return settlement !== null && settlement.outcome === 'rejected' &&
-    (!settlement.sent || settlement.retryable || settlement.code === 'VERSION_CONFLICT')
-}
+/** It came to nothing, for the moment or because it was stale: the same call may be meant anew. */
+export const mayBeMeantAgain = ({ settlement }: AttemptRecord): boolean =>
+  settlement !== null && settlement.outcome === 'rejected' && (!settlement.sent || settlement.retryable || settlement.code === 'VERSION_CONFLICT')
+
+/**
+ * A settled attempt that lets the same key be used for a new one. What a person approved is sent once: only what provably never left may begin it anew,
+ * whatever the upstream said to what did.
+ */
+export const freesKey = (record: AttemptRecord): boolean =>
+  mayBeMeantAgain(record) && (record.proposal === undefined || record.settlement?.sent === false)
+
+/** It used up an approval, and provably never left: the approval is good again. */
+export const givesBack = ({ proposal, settlement }: AttemptRecord): boolean => proposal !== undefined && settlement?.sent === false
 
 /** The upstream key's generation for the attempt after this one: kept where the upstream provably saw nothing under it. */
 export function nextGeneration (record: AttemptRecord): number {
@@ -239,27 +258,33 @@ function lookup (record: AttemptRecord, nowMs: number, finding: Finding): Advanc
   if (record.state === 'escalated' && finding.kind === 'settled') return settle(record, finding.settlement)
   if (record.state !== 'unknown' && record.state !== 'pending') return REFUSED
   const lookups = record.lookups + 1
-  const scheduledMs = LOOKUP_DELAYS_MS[Math.min(lookups, LOOKUP_DELAYS_MS.length - 1)]!
+  const takenMs = nowMs - (record.dispatchedAtMs ?? record.preparedAtMs)
+  const scheduledMs = scheduled(lookups, takenMs)
   switch (finding.kind) {
     case 'settled': return settle(record, finding.settlement)
     case 'impossible': return change(record, { state: 'escalated', lookups }, null, null)
     case 'pending':
       if (lookups >= LOOKUPS_MAX) return change(record, { ...accepted(record, finding.reference), state: 'escalated', lookups }, null, null)
-      return change(record, { ...accepted(record, finding.reference), lookups }, null, pauseMs(record, nowMs, finding.retryAfterMs, scheduledMs))
+      return change(record, { ...accepted(record, finding.reference), lookups }, null, pauseMs(takenMs, finding.retryAfterMs, scheduledMs))
     case 'inconclusive':
       if (lookups >= LOOKUPS_MAX) return change(record, { state: 'escalated', lookups }, null, null)
-      return change(record, { lookups }, null, pauseMs(record, nowMs, finding.retryAfterMs, scheduledMs))
+      return change(record, { lookups }, null, pauseMs(takenMs, finding.retryAfterMs, scheduledMs))
     case 'absent': return absent(record, nowMs, finding, lookups, scheduledMs)
   }
+}
+
+/** No pause is much longer than all the time before it: an upstream that wanted to be asked again at once, some times, is not left alone for minutes then. */
+function scheduled (lookups: number, takenMs: number): number {
+  const delayMs = LOOKUP_DELAYS_MS[Math.min(lookups, LOOKUP_DELAYS_MS.length - 1)]!
+  return Math.max(LOOKUP_DELAYS_MS[0], Math.min(delayMs, PAUSE_SHARE_MAX * takenMs))
 }
 
 /**
  * An upstream may want to be asked later, or sooner. Sooner only in proportion to how long it has taken already: else the look-ups of an operation of
  * a minute that is to be asked for every second would be spent before its end.
  */
-function pauseMs (record: AttemptRecord, nowMs: number, retryAfterMs: number | null, scheduledMs: number): number {
+function pauseMs (takenMs: number, retryAfterMs: number | null, scheduledMs: number): number {
   if (retryAfterMs === null) return scheduledMs
-  const takenMs = nowMs - (record.dispatchedAtMs ?? record.preparedAtMs)
   return Math.max(retryAfterMs, Math.min(scheduledMs, Math.floor(takenMs / 2)))
 }
 

@@ -11,6 +11,8 @@ export interface Definitions {
   of (digest: string): Promise<Action | null>
   /** Puts into the store what it does not have yet. To be asked again where it fails. @throws StateUnavailable */
   keep (catalog: Catalog): Promise<void>
+  /** The store may have lost what was put there: the next `keep` puts it all again. */
+  forget (): void
 }
 
 export function createDefinitions (store: Pick<Store, 'definition' | 'keepDefinition'>, inForce: Pick<CatalogInForce, 'definition' | 'remember'>): Definitions {
@@ -33,5 +35,6 @@ export function createDefinitions (store: Pick<Store, 'definition' | 'keepDefini
         await nextTurn()
       }
     },
+    forget: () => kept.clear(),
   }
 }

@@ -1,8 +1,9 @@
 // Names of attempts: HMACs under AVAL_KEY over canonical JSON arrays, never joined text.
-import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto'
+import { hash } from 'node:crypto'
 import canonicalize from 'canonicalize'
 import type { Json, JsonObject } from '../catalog/catalog.ts'
 import type { Secret } from '../secret.ts'
+import { Hmac } from './hmac.ts'
 
 /** Whose run it is. */
 export interface RunOwner {
@@ -15,21 +16,20 @@ export interface RunOwner {
 export const HASH_TAGS = 64
 
 export class Identity {
-  /** Not the bytes: given those, createHmac takes ten times as long to find out what they are. */
-  readonly #key: KeyObject
+  readonly #key: Hmac
 
   constructor (key: Secret) {
-    this.#key = createSecretKey(key.reveal())
+    this.#key = new Hmac(key.reveal())
   }
 
   /** Tells two keys apart without telling the key. */
   keyId (): string {
-    return this.#hmac(['key-id']).toString('hex').slice(0, 16)
+    return this.#hmac(['key-id']).slice(0, 16)
   }
 
   /** Everything of a tenant shares one hash tag, so that a call's changes are one atomic step in Redis Cluster too. */
   tag (tenant: string): string {
-    return (this.#hmac(['tag', tenant])[0]! % HASH_TAGS).toString(16).padStart(2, '0')
+    return (Number.parseInt(this.#hmac(['tag', tenant]).slice(0, 2), 16) % HASH_TAGS).toString(16).padStart(2, '0')
   }
 
   runKey (owner: { readonly iss: string, readonly sub: string, readonly tenant: string, readonly run: string | null }): string {
@@ -46,6 +46,21 @@ export class Identity {
     return this.#hex(idempotencyKey === null ? ['record', ...who, 'action', action, fingerprint] : ['record', ...who, 'key', idempotencyKey])
   }
 
+  /** Of the attempts of what a person approved: one yes, one key. */
+  proposalKey (owner: RunOwner, proposalId: string): string {
+    return this.#hex(['record', owner.iss, owner.sub, owner.tenant, owner.run, 'proposal', proposalId])
+  }
+
+  /** Equal requests for a grant share it. */
+  grantKey (owner: RunOwner, ...asked: readonly Json[]): string {
+    return this.#hex(['grant', owner.iss, owner.sub, owner.tenant, owner.run, ...asked])
+  }
+
+  /** An agent whatever its run. */
+  agentKey (owner: Pick<RunOwner, 'iss' | 'sub' | 'tenant'>): string {
+    return this.#hex(['agent', owner.iss, owner.sub, owner.tenant])
+  }
+
   /** `att_` + hash tag + 128 bits. */
   attemptId (tag: string, recordKey: string, n: number): string {
     return `att_${tag}${this.#hex(['attempt', recordKey, n])}`
@@ -53,7 +68,7 @@ export class Identity {
 
   /** A UUID (RFC 9562 version 8: custom), the same for every send that may reach the upstream under this generation. */
   upstreamKey (recordKey: string, g: number): string {
-    const bytes = this.#hmac(['key', recordKey, g]).subarray(0, 16)
+    const bytes = Buffer.from(this.#hmac(['key', recordKey, g]).slice(0, 32), 'hex')
     bytes[6] = (bytes[6]! & 0x0f) | 0x80
     bytes[8] = (bytes[8]! & 0x3f) | 0x80
     const hex = bytes.toString('hex')
@@ -70,12 +85,12 @@ export class Identity {
     return `h1:${this.#hex(['mark', ...parts])}`
   }
 
-  #hmac (parts: readonly Json[]): Buffer {
-    return createHmac('sha256', this.#key).update(canonicalize(parts)!).digest()
+  #hmac (parts: readonly Json[]): string {
+    return this.#key.hex(canonicalize(parts)!)
   }
 
   #hex (parts: readonly Json[]): string {
-    return this.#hmac(parts).toString('hex').slice(0, 32)
+    return this.#hmac(parts).slice(0, 32)
   }
 }
 

@@ -42,7 +42,7 @@ async function askUpstream (action: Action, lookup: Lookup, record: AttemptRecor
   const parsed = readAnswer(lookup.request.operation, reply)
   if (parsed.kind === 'invalid') return { kind: 'inconclusive', retryAfterMs: null }
   const answered: Bindings = { ...bindings, response: parsed.answer }
-  const secret = [reply.body, Object.values(reply.headers).join('\n')].some(text => ports.credentials.leaks(action.upstream, tenant, text))
+  const secret = ports.credentials.leaks(action.upstream, tenant, reply.body, ...Object.values(reply.headers))
   if (secret) ports.telemetry.withheld({ actionId: action.id, code: 'RESULT_WITHHELD' })
   const verdict = lookup.judge(answered)
   // A reference is kept and sent again: one that holds a secret must not be.

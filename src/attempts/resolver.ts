@@ -1,7 +1,10 @@
-// Learns the fate of attempts whose answer was lost: sweeps those whose deadline passed, looks up those that are unknown or pending, and hands to a person
-// what cannot be learned. It only ever reads the upstream.
+// Learns the fate of attempts whose answer was lost: sweeps those whose deadline passed, looks up those that are unknown or pending, and hands to a
+// person what cannot be learned. It only ever reads the upstream.
+import { randomUUID } from 'node:crypto'
 import type { Action } from '../catalog/catalog.ts'
-import type { Due, Store } from '../store/store.ts'
+import type { Clock } from '../clock.ts'
+import { failpoint } from '../failpoints.ts'
+import type { Advanced, Due, Store } from '../store/store.ts'
 import type { AttemptEvent, AttemptRecord, Finding } from './attempt.ts'
 import { lookUp, type LookUpPorts } from './look-up.ts'
 
@@ -12,11 +15,16 @@ const CLAIM_LEASE_MS = 15_000
 const POLL_MS = 250
 const POLL_AFTER_FAULT_MS = 1_000
 const REMEMBERED_MAX = 100_000
+const WRITE_PAUSE_MS_MAX = 1_000
+/** What was learned and could not be written down in this time is learned again. */
+const KEEP_TRYING_MS = 10 * 60_000
 
 export interface ResolverPorts extends LookUpPorts {
   readonly store: Store
   /** @throws StateUnavailable */
   definition (digest: string): Promise<Action | null>
+  /** While the vault is locked no credential may be used, so nothing is looked up. */
+  rests (): boolean
   /** A turn that could not be made; it is made again. */
   fault (error: unknown): void
 }
@@ -36,15 +44,16 @@ export const createResolver = (ports: ResolverPorts): Resolver => new PollingRes
 class PollingResolver implements Resolver {
   readonly #ports: ResolverPorts
   readonly #underWay = new Set<Promise<void>>()
-  readonly #quiet = new Quiet()
-  #timer: NodeJS.Timeout | null = null
-  /** performance.now() of the next turn. */
+  readonly #quiet: Quiet
+  #callOff: (() => void) | null = null
+  /** When the next turn is, by the monotonic clock. */
   #plannedAtMs = Infinity
   #turning = false
   #stopped = true
 
   constructor (ports: ResolverPorts) {
     this.#ports = ports
+    this.#quiet = new Quiet(ports.clock)
   }
 
   start (): void {
@@ -54,13 +63,13 @@ class PollingResolver implements Resolver {
 
   async stop (): Promise<void> {
     this.#stopped = true
-    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#callOff?.()
     await Promise.all(this.#underWay)
   }
 
   nudge (): void {
     // Never later than planned: nudges that come faster than turns would put the turn off for ever.
-    if (performance.now() + POLL_MS < this.#plannedAtMs) this.#plan(POLL_MS)
+    if (this.#ports.clock.nowMs() + POLL_MS < this.#plannedAtMs) this.#plan(POLL_MS)
   }
 
   lookUp (action: Action, record: AttemptRecord): Promise<Finding> {
@@ -69,9 +78,9 @@ class PollingResolver implements Resolver {
 
   #plan (afterMs: number): void {
     if (this.#stopped) return
-    if (this.#timer !== null) clearTimeout(this.#timer)
-    this.#plannedAtMs = performance.now() + afterMs
-    this.#timer = setTimeout(() => void this.#turn(), afterMs)
+    this.#callOff?.()
+    this.#plannedAtMs = this.#ports.clock.nowMs() + afterMs
+    this.#callOff = this.#ports.clock.after(afterMs, () => void this.#turn())
   }
 
   async #turn (): Promise<void> {
@@ -79,7 +88,9 @@ class PollingResolver implements Resolver {
     this.#turning = true
     try {
       const room = LOOKUPS_AT_ONCE - this.#underWay.size
+      await failpoint('before_claim_due')
       const due = room > 0 ? await this.#ports.store.claimDue(room, CLAIM_LEASE_MS) : []
+      await failpoint('after_claim_due')
       for (const one of due) this.#track(this.#handle(one))
       this.#plan(due.length === room && room > 0 ? 0 : POLL_MS)
     } catch (error) {
@@ -97,18 +108,42 @@ class PollingResolver implements Resolver {
   }
 
   async #handle ({ record, nowMs }: Due): Promise<void> {
-    if (record.state === 'prepared' || record.state === 'dispatched') return this.#apply(record, { type: 'deadline', nowMs }, 'sweeper')
+    if (record.state === 'prepared' || record.state === 'dispatched') {
+      await failpoint('before_sweep')
+      return this.#apply(record, { type: 'deadline', nowMs }, 'sweeper')
+    }
     if (record.state === 'unknown') this.#quiet.saw(record.id)
+    // It is claimed again when its lease has run out.
+    if (this.#ports.rests()) return
     const action = await this.#ports.definition(record.definition)
-    const startedAtMs = performance.now()
+    await failpoint('before_lookup')
+    const startedAtMs = this.#ports.clock.nowMs()
     // Another replica, or an older set of sheets put back, may know it yet.
     const finding: Finding = action === null ? { kind: 'inconclusive', retryAfterMs: null } : await this.lookUp(action, record)
-    this.#ports.telemetry.lookup({ actionId: record.action, finding: finding.kind, durationMs: performance.now() - startedAtMs })
-    return this.#apply(record, { type: 'lookup', nowMs, finding }, 'lookup')
+    this.#ports.telemetry.lookup({ actionId: record.action, finding: finding.kind, durationMs: this.#ports.clock.nowMs() - startedAtMs })
+    await failpoint('after_lookup')
+    await failpoint('before_lookup_recorded')
+    await this.#apply(record, { type: 'lookup', nowMs, finding }, 'lookup')
+    await failpoint('after_lookup_recorded')
+  }
+
+  /** A store that cannot say whether it did it is asked again with the same words: whoever ends an attempt tells of its end, so it must hear of it. */
+  async #write (record: AttemptRecord, event: AttemptEvent): Promise<Advanced> {
+    const { clock, store } = this.#ports
+    const change = randomUUID()
+    const endsAtMs = clock.nowMs() + KEEP_TRYING_MS
+    for (let pauseMs = 100; ; pauseMs = Math.min(pauseMs * 2, WRITE_PAUSE_MS_MAX)) {
+      try {
+        return await store.advance(record, event, change)
+      } catch (error) {
+        if (this.#stopped || clock.nowMs() >= endsAtMs) throw error
+      }
+      await clock.sleep(pauseMs)
+    }
   }
 
   async #apply (record: AttemptRecord, event: AttemptEvent, by: 'lookup' | 'sweeper'): Promise<void> {
-    const advanced = await this.#ports.store.advance(record, event)
+    const advanced = await this.#write(record, event)
     if (advanced.kind === 'refused' && advanced.alarm) this.#ports.telemetry.integrity({ attemptId: record.id, what: 'contradicting_evidence' })
     if (advanced.kind !== 'changed') return
     const { record: next } = advanced
@@ -132,11 +167,16 @@ class PollingResolver implements Resolver {
 
 /** When this process first saw an attempt unknown, by its own monotonic clock: the store's clock can jump. */
 class Quiet {
+  readonly #clock: Clock
   readonly #sinceMs = new Map<string, number>()
+
+  constructor (clock: Clock) {
+    this.#clock = clock
+  }
 
   saw (id: string): void {
     if (this.#sinceMs.has(id)) return
-    this.#sinceMs.set(id, performance.now())
+    this.#sinceMs.set(id, this.#clock.nowMs())
     if (this.#sinceMs.size > REMEMBERED_MAX) this.#sinceMs.delete(this.#sinceMs.keys().next().value!)
   }
 
@@ -147,6 +187,6 @@ class Quiet {
   /** Whole milliseconds, as the store keeps them. */
   afterMs (record: AttemptRecord): number {
     const sinceMs = this.#sinceMs.get(record.id)
-    return sinceMs === undefined ? record.quiescenceMs : Math.max(0, Math.ceil(record.quiescenceMs - (performance.now() - sinceMs)))
+    return sinceMs === undefined ? record.quiescenceMs : Math.max(0, Math.ceil(record.quiescenceMs - (this.#clock.nowMs() - sinceMs)))
   }
 }

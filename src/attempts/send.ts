@@ -1,5 +1,7 @@
 // One send to an upstream (the client tells it to the metrics); and one read, with the read credential, as facts, observations and look-ups make it.
 import type { Bindings, RequestTemplate, Upstream } from '../catalog/catalog.ts'
+import type { Clock } from '../clock.ts'
+import { Refusal } from '../errors.ts'
 import type { Credential, Credentials, CredentialUse } from '../credentials/credential.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import type { Reply, SendOptions, UpstreamClient, WireRequest } from '../upstream/wire.ts'
@@ -8,12 +10,21 @@ export interface SendPorts {
   readonly upstream: UpstreamClient
   readonly credentials: Credentials
   readonly telemetry: Telemetry
+  readonly clock: Clock
 }
 
 export async function sendOnce (
   ports: SendPorts, upstream: Upstream, tenant: string, request: WireRequest, credential: Credential, use: CredentialUse, options: SendOptions
 ): Promise<Reply> {
-  const reply = await ports.upstream.send(upstream, credential.apply(request), options)
+  let authorised: WireRequest
+  try {
+    authorised = credential.apply(request)
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    // The vault was closed after it had been obtained, so nothing can leave; a call that is past its mark must be told that and not a fault.
+    return { kind: 'unsent', cause: 'locked', durationMs: 0 }
+  }
+  const reply = await ports.upstream.send(upstream, authorised, options)
   // No storm of refused credentials: it rests, and calls meanwhile are answered without a send.
   if ('status' in reply && reply.status === 401) ports.credentials.refused(upstream, tenant, use)
   return reply

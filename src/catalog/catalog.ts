@@ -143,8 +143,8 @@ export interface Verdict {
 export interface View {
   readonly schema: JsonSchema
   readonly maxBytes: number
-  /** `truncated` where a list was cut. Throws ProjectionFault. */
-  project (bindings: Bindings): { readonly result: Json, readonly truncated: boolean }
+  /** `truncated` where a list was cut; `text` is the result as JSON. Throws ProjectionFault. */
+  project (bindings: Bindings): { readonly result: Json, readonly truncated: boolean, readonly text: string }
 }
 
 export interface Absence {
@@ -178,12 +178,31 @@ export interface Limits {
   readonly serialize: ((bindings: Bindings) => string) | null
 }
 
+/** Whose yes is needed. Computed from sheet and policy, kept with what is proposed, and compared again when it is committed. */
+export interface Requirement {
+  /** So many different people have to say yes; one no is final. */
+  readonly approve: number
+  /** Roles of people that may decide: any of them. Empty: nobody may. */
+  readonly roles: readonly string[]
+  /** `requester`: who asked for it (the token's `on_behalf_of`) may not decide. The agent itself never may. */
+  readonly separation: 'agent' | 'requester'
+  /** The sign-in of the person may not be older, in seconds; null: any session will do. */
+  readonly signInMaxAgeS: number | null
+  /** What the page asks for before it takes a yes. */
+  readonly confirm: 'none' | 'checkbox' | 'type_value'
+}
+
+/** A part of the effect sentence: fixed text of the sheet, or a value put into it. `of` is what it was made of, as the sheet writes it: `args.order_id`. */
+export type EffectPart = { readonly kind: 'text', readonly text: string } | { readonly kind: 'slot', readonly of: string, readonly value: Json }
+
 export interface ProposalTemplate {
-  /** Throws ExpressionFault. */
-  effect (bindings: Bindings): string
+  /** The sentence in its parts: text of the sheet, and the values put into it. Throws ExpressionFault. */
+  effect (bindings: Bindings): readonly EffectPart[]
   before (bindings: Bindings): Json
   after (bindings: Bindings): Json
   facts (bindings: Bindings): Json
+  /** JSON Pointers into before and after: what people may not read. */
+  readonly redact: readonly string[]
 }
 
 export interface Action {
@@ -203,8 +222,14 @@ export interface Action {
   readonly sensitivity: Sensitivity
   /** The effective one: the strictest of the sheet and the policy table. */
   readonly consent: Consent
+  /** What consent asks for where it is needed. */
+  readonly requirement: Requirement
+  /** SHA-256 of what the policy makes of this action: its consent and its requirement. */
+  readonly rulesDigest: string
   readonly retry: Retry
   readonly repeatable: boolean
+  /** Its mark must be on the disk of the store, and not only acknowledged, before it is sent. */
+  readonly strict: boolean
   readonly inputSchema: JsonSchema
   readonly examples: ReadonlyArray<{ readonly arguments: JsonObject, readonly result?: Json }>
   /** Codes that this sheet may answer beside the table, with their messages. */
@@ -261,6 +286,8 @@ export interface Upstream {
 export interface Role {
   readonly name: string
   readonly actions: ReadonlySet<string>
+  /** Those that are listed as tools where a caller has too many to list. */
+  readonly core: ReadonlySet<string>
 }
 
 export interface Catalog {
@@ -303,3 +330,6 @@ export function grantedActions (catalog: Catalog, roles: readonly string[], clai
   }
   return granted
 }
+
+/** The sentence as one text, for whoever trusts the values in it. */
+export const effectText = (parts: readonly EffectPart[]): string => parts.map(part => part.kind === 'text' ? part.text : String(part.value)).join('')

@@ -15,10 +15,12 @@ import type { Reporter } from './faults.ts'
 import { idempotencyOf, withKey } from './idempotency.ts'
 import { checkSchema } from './input.ts'
 import { checkAbsence, compileLookup, isLookup, type CompiledLookup } from './lookup.ts'
-import type { Operation } from './openapi/operation.ts'
+import { mayBeBodiless, type Operation } from './openapi/operation.ts'
 import { compileConditionAt, compileRules, expressionsOf, judgeAnswer, type Judging, type RuleContext } from './outcome.ts'
 import { effectiveConsent, type PolicySheet } from './policy.ts'
+import { compileProposal } from './proposal-template.ts'
 import { compileRequest, type CompiledRequest, type Provided } from './request.ts'
+import { requirementOf } from './requirement.ts'
 import type { SchemaCompiler } from './schema.ts'
 import { ANY } from './shape.ts'
 import { errorsOf, messagesOf } from './sheet-errors.ts'
@@ -61,6 +63,7 @@ class SheetCompiler {
   readonly #sheet: Sheet
   readonly #report: Reporter
   readonly #write: boolean
+  readonly #consent: Action['consent']
   readonly #known: Known
   readonly #expressions: Expression[] = []
   readonly #operations: Operation[] = []
@@ -71,6 +74,7 @@ class SheetCompiler {
     this.#sheet = input.sheet
     this.#report = input.report
     this.#write = input.sheet.effect !== 'observation'
+    this.#consent = effectiveConsent(input.sheet.consent, input.sheet.effect, input.sheet.involves ?? [], input.policy)
     this.#known = new Known(this.#write, input.sheet.input)
     this.#messages = messagesOf(input.sheet)
   }
@@ -116,9 +120,10 @@ class SheetCompiler {
   }
 
   #described (): Pick<Action, 'id' | 'name' | 'version' | 'digest' | 'upstream' | 'title' | 'description' | 'effect' | 'write' | 'involves' |
-    'sensitivity' | 'consent' | 'retry' | 'repeatable' | 'inputSchema' | 'examples' | 'errors' | 'idempotency' | 'compensateWith' | 'sunset'> {
+    'sensitivity' | 'consent' | 'requirement' | 'rulesDigest' | 'retry' | 'repeatable' | 'strict' | 'inputSchema' | 'examples' | 'errors' | 'idempotency' | 'compensateWith' | 'sunset'> {
     const sheet = this.#sheet
     const involves = sheet.involves ?? []
+    const requirement = requirementOf({ id: actionId(sheet), effect: sheet.effect, involves, consent: this.#consent }, this.#in.policy, this.#report)
     return {
       id: actionId(sheet),
       name: sheet.action,
@@ -135,9 +140,12 @@ class SheetCompiler {
       write: this.#write,
       involves: Object.freeze([...involves]),
       sensitivity: sheet.sensitivity ?? 'internal',
-      consent: effectiveConsent(sheet.consent, sheet.effect, involves, this.#in.policy),
+      consent: this.#consent,
+      requirement,
+      rulesDigest: digestOf({ consent: this.#consent, requirement: requirement as unknown as Json }),
       retry: sheet.retry,
       repeatable: sheet.repeatable ?? false,
+      strict: sheet.durability === 'strict',
       inputSchema: freezeDeep(sheet.input),
       examples: freezeDeep(sheet.examples ?? []),
       errors: freezeDeep(errorsOf(sheet)),
@@ -223,22 +231,15 @@ class SheetCompiler {
 
   #proposal (): ProposalTemplate | null {
     const { proposal } = this.#sheet
-    const consent = effectiveConsent(this.#sheet.consent, this.#sheet.effect, this.#sheet.involves ?? [], this.#in.policy)
     if (proposal === undefined) {
-      if (this.#write && consent !== 'none') {
-        this.#report.faultAtKey('', 'proposal-missing', `consent is ${consent}, and there is no proposal that a person could read`)
+      if (this.#write && this.#consent !== 'none') {
+        this.#report.faultAtKey('', 'proposal-missing', `consent is ${this.#consent}, and there is no proposal that a person could read`)
       }
       return null
     }
-    const variables = this.#known.facts()
-    const effect = this.#text(proposal.effect, '/proposal/effect')
-    const part = (name: 'before' | 'after' | 'facts'): ((bindings: Bindings) => Json) => {
-      const value = proposal[name]
-      const template = value === undefined ? null : this.#template(value, `/proposal/${name}`, variables)
-      return bindings => template?.evaluate(bindings) ?? null
-    }
-    const [before, after, facts] = [part('before'), part('after'), part('facts')]
-    return effect === null ? null : Object.freeze({ effect, before, after, facts })
+    const compiled = compileProposal(proposal, this.#known.facts(), this.#report)
+    this.#expressions.push(...compiled?.expressions ?? [])
+    return compiled?.template ?? null
   }
 
   #request (parts: PartsSheet, operation: Operation): CompiledRequest | null {
@@ -295,6 +296,7 @@ class SheetCompiler {
       write: this.#write,
       harmless: sheet.retry === 'same_key' || sheet.retry === 'natural',
       resolvable: declared !== null,
+      bodiless: mayBeBodiless(operation),
       messages: this.#messages,
       finish: finishOrNull(finish),
     }

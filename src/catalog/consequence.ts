@@ -26,7 +26,7 @@ export function checkConsequences (sheet: Sheet, report: Reporter): void {
     return
   }
   if (sheet.retry === 'same_key' || sheet.retry === 'natural') refuse('retry', 'retry-not-for-observation', 'an observation is safe or never')
-  for (const field of ['lookup', 'idempotency', 'compensate_with', 'repeatable', 'proposal'] as const) {
+  for (const field of ['lookup', 'idempotency', 'compensate_with', 'repeatable', 'durability', 'proposal'] as const) {
     if (sheet[field] !== undefined) report.faultAtKey(`/${field}`, 'not-for-observation', `an observation has no ${field}`)
   }
 }

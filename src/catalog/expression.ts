@@ -48,7 +48,7 @@ export function compileExpression (text: string, variables: Variables): Expressi
   requireJson(plainType, text)
   const inferred = shapeOfType(plainType)
   const shape = inferred.kind === 'dyn' || isVague(inferred) || reading.shape.kind === 'object' ? reading.shape : inferred
-  const roots = [...reading.uses].map(([name, use]): Root => ({ name: name as Root['name'], use, shape: variables.get(name) ?? ANY }))
+  const roots = [...reading.uses].map(([name, use]): Root => ({ name: name as Root['name'], use, shape: variables.get(name) ?? ANY, picked: new WeakMap() }))
   const direct = compileDirectRead(reading.path, reading.shape)
   const evaluate = (bindings: Bindings, extra: Extra = {}): Json | undefined => {
     const found = direct?.(bindings)
@@ -94,11 +94,23 @@ function typeName (shape: Shape): string {
   return shape.kind === 'timestamp' ? 'google.protobuf.Timestamp' : shape.kind
 }
 
-interface Root { readonly name: keyof Bindings | 'found' | 'item', readonly use: Use, readonly shape: Shape }
+interface Root {
+  readonly name: keyof Bindings | 'found' | 'item'
+  readonly use: Use
+  readonly shape: Shape
+  /** By whose it is, what was picked before: a caller is the same object for as long as its token is good, and may have many claims. */
+  readonly picked: WeakMap<object, unknown>
+}
 
 function contextOf (roots: readonly Root[], bindings: Bindings, extra: Extra): ReadonlyMap<string, unknown> {
   const context = new Map<string, unknown>()
-  for (const { name, use, shape } of roots) {
+  for (const { name, use, shape, picked } of roots) {
+    if (name === 'caller') {
+      let caller = picked.get(bindings.caller)
+      if (caller === undefined) picked.set(bindings.caller, caller = pick(bindings.caller as unknown as Json, shape, use))
+      context.set(name, caller)
+      continue
+    }
     if (name === 'found') {
       const found = pick(extra.found, shape, use)
       context.set(name, found === undefined ? Optional.none() : Optional.of(found))

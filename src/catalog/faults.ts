@@ -1,5 +1,5 @@
 // Faults of one load, collected so that a person sees all of them at once.
-import { CatalogFaults, type Fault } from './catalog.ts'
+import type { Fault } from './catalog.ts'
 import type { YamlFile } from './yaml-file.ts'
 
 export class FaultList {
@@ -23,16 +23,15 @@ export class FaultList {
     return new Reporter(this, file)
   }
 
-  /** @throws CatalogFaults, sorted by file, line, column and rule, each fault once */
-  throwIfAny (): void {
-    if (this.#faults.length === 0) return
+  /** By file, line, column and rule, each fault once. */
+  all (): readonly Fault[] {
     const sorted = [...this.#faults].sort((a, b) => compare(a.file, b.file) || a.line - b.line || a.column - b.column || compare(a.rule, b.rule))
     const once = sorted.filter((fault, index) => {
       const before = sorted[index - 1]
       return before === undefined || before.file !== fault.file || before.line !== fault.line || before.column !== fault.column ||
         before.rule !== fault.rule || before.message !== fault.message
     })
-    throw new CatalogFaults(Object.freeze(once.map(fault => Object.freeze(fault))))
+    return Object.freeze(once.map(fault => Object.freeze(fault)))
   }
 }
 

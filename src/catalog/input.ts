@@ -137,13 +137,8 @@ class SchemaCheck {
 
   /** What a name says it is for. */
   #name (name: string, property: Json, pointer: string): void {
-    const words = name.replace(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase().split(/[^a-z0-9]+/).filter(word => word !== '')
-    for (const choice of FORBIDDEN) {
-      if (!choice.matches(words)) continue
-      if (choice.listIsFine && isObject(property) && isChosenFromList(property)) continue
-      this.#report.faultAtKey(`${this.#at}${pointer}`, choice.rule, `an agent must not choose ${choice.what} ("${name}")`)
-      return
-    }
+    const choice = forbiddenChoice(name, isObject(property) && isChosenFromList(property))
+    if (choice !== null) this.#report.faultAtKey(`${this.#at}${pointer}`, choice.rule, `an agent must not choose ${choice.what} ("${name}")`)
   }
 
   #reference (reference: string, at: string, closed: boolean): void {
@@ -198,7 +193,7 @@ function isUntyped (schema: JsonObject): boolean {
   return typesOf(schema).length === 0 && schema.properties === undefined && !isFixed(schema) && !isComposed(schema)
 }
 
-const FREE_ADDRESS_FORMATS = new Set(['uri', 'uri-reference', 'uri-template', 'url', 'hostname', 'ipv4', 'ipv6'])
+export const FREE_ADDRESS_FORMATS: ReadonlySet<string> = new Set(['uri', 'uri-reference', 'uri-template', 'url', 'hostname', 'ipv4', 'ipv6'])
 const ADDRESS_RULES = new Map([['hostname', 'input-chooses-host'], ['ipv4', 'input-chooses-host'], ['ipv6', 'input-chooses-host']])
 
 interface Choice {
@@ -235,3 +230,9 @@ const FORBIDDEN: readonly Choice[] = [
   choice('input-chooses-approval', 'an approval', false, named(APPROVAL_NAMES)),
   choice('input-chooses-idempotency-key', 'an idempotency key', false, named(KEY_NAMES)),
 ]
+
+/** What an argument of this name would let an agent choose, and no agent may; `listed`: from a list that the sheet writes out. */
+export function forbiddenChoice (name: string, listed: boolean): { readonly rule: string, readonly what: string } | null {
+  const words = name.replace(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase().split(/[^a-z0-9]+/).filter(word => word !== '')
+  return FORBIDDEN.find(choice => choice.matches(words) && !(choice.listIsFine && listed)) ?? null
+}

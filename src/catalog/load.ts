@@ -2,7 +2,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { CatalogFaults, isObject, type Action, type Catalog, type Effect, type JsonObject, type Upstream } from './catalog.ts'
+import { CatalogFaults, isObject, type Action, type Catalog, type Effect, type Fault, type JsonObject, type Upstream } from './catalog.ts'
 import { actionId, compileAction, digestOf } from './compile.ts'
 import { writeDefinition } from './definition.ts'
 import { FaultList, type Reporter } from './faults.ts'
@@ -21,19 +21,50 @@ import { readYaml, YamlFile } from './yaml-file.ts'
 export interface LoadOptions {
   readonly actionsFolder: string
   readonly openapiFolder: string
+  readonly progress?: LoadProgress
+}
+
+/** Told as it goes on: of the files of a folder while they are read, of the sheets while they are compiled. */
+export type LoadProgress = (done: number, all: number, about: string) => void
+
+/** All that a load met, good or not: for whoever judges sheets and must say something of a set that cannot be served. */
+export interface Survey {
+  readonly faults: readonly Fault[]
+  /** null where a set has faults. */
+  readonly catalog: Catalog | null
+  /** null where it is missing or has not the form of one. */
+  readonly policy: { readonly file: YamlFile, readonly sheet: PolicySheet } | null
+  /** Those that have the form of a sheet, in the order of the files. */
+  readonly sheets: readonly SurveyedSheet[]
+}
+
+export interface SurveyedSheet {
+  readonly id: string
+  readonly file: YamlFile
+  readonly sheet: Sheet
+  /** By the text that the sheet selects it with; those that could be found. */
+  readonly operations: ReadonlyMap<string, Operation>
+  /** null where the sheet has faults, or its upstream. */
+  readonly action: Action | null
 }
 
 /** @throws CatalogFaults with every fault of the load */
 export async function loadCatalog (options: LoadOptions): Promise<Catalog> {
+  const { faults, catalog } = await surveyCatalog(options)
+  if (catalog === null || faults.length > 0) throw new CatalogFaults(faults)
+  return catalog
+}
+
+/** The same, which tells faults beside all that could be read. */
+export async function surveyCatalog (options: LoadOptions): Promise<Survey> {
   const faults = new FaultList()
   const breathe = breathing()
-  const files = await readFolder(options.actionsFolder, faults)
+  const progress = options.progress ?? (() => {})
+  const files = await readFolder(options.actionsFolder, faults, progress)
   const documents = await openFolder(options.openapiFolder, faults)
-  const loading = new Loading(faults, documents, breathe)
-  const catalog = await loading.load(files)
-  faults.throwIfAny()
-  if (catalog === null) throw new CatalogFaults([])
-  return catalog
+  const loading = new Loading(faults, documents, breathe, progress)
+  const { catalog, policy } = await loading.load(files)
+  return { faults: faults.all(), catalog, policy: policy === null ? null : { file: files.policy!, sheet: policy }, sheets: loading.sheets }
 }
 
 /** Lets the calls that are under way go on: a load takes longer than they may wait. */
@@ -61,13 +92,13 @@ interface UpstreamFolder {
   readonly unread: readonly string[]
 }
 
-async function readFolder (folder: string, faults: FaultList): Promise<ActionsFolder> {
+async function readFolder (folder: string, faults: FaultList, progress: LoadProgress): Promise<ActionsFolder> {
   const upstreams: Array<UpstreamFolder> = []
   let policy: YamlFile | null = null
   let policyThere = false
   for (const name of await namesIn(folder, '', faults)) {
     if (await isFolder(join(folder, name))) {
-      if (new RegExp(UPSTREAM_NAME_PATTERN).test(name)) upstreams.push(await readUpstream(folder, name, faults))
+      if (new RegExp(UPSTREAM_NAME_PATTERN).test(name)) upstreams.push(await readUpstream(folder, name, faults, progress))
       else faults.addForFile(name, 'file-misplaced', `a folder is named after its upstream, ${UPSTREAM_NAME_PATTERN}`)
     } else if (name === 'policy.yaml') {
       policyThere = true
@@ -80,14 +111,17 @@ async function readFolder (folder: string, faults: FaultList): Promise<ActionsFo
   return { policy, upstreams }
 }
 
-async function readUpstream (folder: string, upstream: string, faults: FaultList): Promise<UpstreamFolder> {
+async function readUpstream (folder: string, upstream: string, faults: FaultList, progress: LoadProgress): Promise<UpstreamFolder> {
   const sheets: YamlFile[] = []
   const unread: string[] = []
   let file: YamlFile | null = null
   let there = false
-  for (const name of await namesIn(folder, upstream, faults)) {
+  const names = await namesIn(folder, upstream, faults)
+  for (const [index, name] of names.entries()) {
     const path = `${upstream}/${name}`
-    if (!isYaml(name)) continue
+    progress(index, names.length, path)
+    // Scenarios are for `aval test`: what is wrong with them stops no broker.
+    if (!isYaml(name) || SCENARIOS_NAME.test(name)) continue
     if (name === 'upstream.yaml') {
       there = true
       file = await readOne(folder, path, faults)
@@ -109,6 +143,8 @@ async function readUpstream (folder: string, upstream: string, faults: FaultList
 const isYaml = (name: string): boolean => /\.ya?ml$/i.test(name)
 
 const ACTION_NAME = new RegExp(ACTION_NAME_PATTERN)
+/** `<action>.scenarios.yaml` */
+export const SCENARIOS_NAME = /^[a-z][a-z0-9_]{0,35}\.scenarios\.yaml$/
 
 function sheetName (name: string): { readonly action: string, readonly version: number } | null {
   const parts = /^([^.]+)\.v([1-9]\d{0,3})\.yaml$/.exec(name)
@@ -132,8 +168,11 @@ async function isFolder (path: string): Promise<boolean> {
 async function readOne (folder: string, name: string, faults: FaultList): Promise<YamlFile | null> {
   try {
     const read = readYaml(name, await readFile(join(folder, name)))
-    if (read instanceof YamlFile) return read
-    for (const fault of read) faults.add(fault)
+    if (!(read instanceof YamlFile)) for (const fault of read) faults.add(fault)
+    else {
+      for (const mark of read.marks) faults.add({ file: name, ...mark.at, rule: 'review-pending', message: mark.message })
+      return read
+    }
   } catch (error) {
     faults.addForFile(name, 'file-unreadable', `the file cannot be read (${codeOf(error)})`)
   }
@@ -161,49 +200,59 @@ interface LoadedUpstream {
 }
 
 class Loading {
+  readonly sheets: SurveyedSheet[] = []
   readonly #faults: FaultList
   readonly #documents: Documents | null
   readonly #breathe: () => Promise<void>
+  readonly #progress: LoadProgress
   readonly #schemas = new SchemaCompiler()
   /** Of every sheet that could be read, also where it has faults. */
   readonly #effects = new Map<string, Effect>()
   readonly #broken = new Set<string>()
   readonly #definitions = new Map<string, () => string>()
 
-  constructor (faults: FaultList, documents: Documents | null, breathe: () => Promise<void>) {
+  constructor (faults: FaultList, documents: Documents | null, breathe: () => Promise<void>, progress: LoadProgress) {
     this.#faults = faults
     this.#documents = documents
     this.#breathe = breathe
+    this.#progress = progress
   }
 
-  async load (files: ActionsFolder): Promise<Catalog | null> {
+  async load (files: ActionsFolder): Promise<{ readonly catalog: Catalog | null, readonly policy: PolicySheet | null }> {
     const policy = files.policy === null ? null : this.#formed<PolicySheet>(files.policy, POLICY_SCHEMA)
     const upstreams = new Map<string, Upstream>()
     const actions = new Map<string, Action>()
     const references: Array<{ readonly sheet: Sheet, readonly report: Reporter }> = []
+    const all = files.upstreams.reduce((sum, { sheets }) => sum + sheets.length, 0)
+    let done = 0
     for (const { name, file, sheets, unread } of files.upstreams) {
       for (const id of unread) this.#broken.add(id)
+      this.#progress(done, all, `${name}/upstream.yaml`)
       const loaded = file === null ? null : await this.#upstream(name, file)
       if (loaded !== null) upstreams.set(name, loaded.upstream)
       for (const sheetFile of sheets) {
         await this.#breathe()
+        this.#progress(done++, all, sheetFile.name)
         const report = this.#faults.in(sheetFile)
         const sheet = this.#sheet(name, sheetFile, report)
         if (sheet === null) continue
         references.push({ sheet, report })
-        const action = loaded === null ? null : this.#action(sheet, loaded, policy, report)
+        const operations = new Map<string, Operation>()
+        const action = loaded === null ? null : this.#action(sheet, loaded, policy, report, operations)
+        this.sheets.push({ id: actionId(sheet), file: sheetFile, sheet, operations, action })
         if (action !== null) actions.set(action.id, action)
       }
     }
+    this.#progress(all, all, '')
     for (const { sheet, report } of references) this.#checkReferences(sheet, report)
     const roles = policy === null ? new Map() : compileRoles(policy, this.#effects, this.#broken, this.#faults.in(files.policy!))
-    if (this.#faults.count > 0) return null
+    if (this.#faults.count > 0) return { catalog: null, policy }
     const sorted = new Map([...actions].sort(([one], [other]) => one < other ? -1 : 1))
     const digest = digestOf({
       actions: [...sorted.values()].map(action => [action.id, action.digest]),
       policy: freezeDeep(policy) as unknown as JsonObject,
     })
-    return Object.freeze({ digest, actions: sorted, upstreams, roles, definitions: this.#definitions })
+    return { catalog: Object.freeze({ digest, actions: sorted, upstreams, roles, definitions: this.#definitions }), policy }
   }
 
   #formed<T> (file: YamlFile, schema: Parameters<typeof checkStructure>[1]): T | null {
@@ -255,9 +304,10 @@ class Loading {
     return sheet
   }
 
-  #action (sheet: Sheet, loaded: LoadedUpstream, policy: PolicySheet | null, report: Reporter): Action | null {
+  #action (
+    sheet: Sheet, loaded: LoadedUpstream, policy: PolicySheet | null, report: Reporter, operations: Map<string, Operation>
+  ): Action | null {
     const { upstream, document } = loaded
-    const operations = new Map<string, Operation>()
     const action = compileAction({
       sheet,
       upstream,

@@ -116,6 +116,8 @@ export interface Judging {
   readonly resolvable: boolean
   /** The look-up knows this attempt from all others. */
   readonly ownId: boolean
+  /** A success of the operation may be without a body. */
+  readonly bodiless: boolean
   readonly messages: ReadonlyMap<string, string>
   /** Makes what a rule gives fit the schema of the result; null where it does not. */
   finish (value: Json): Json
@@ -186,8 +188,9 @@ function defaultForWrite (rules: readonly OutcomeRule[], response: Answer, bindi
     return { ...COMPLETED, outcome: 'pending', retryAfterSeconds: retryAfterSeconds(response, bindings.now) }
   }
   if (status >= 200 && status <= 299) {
-    if (!rules.some(rule => rule.outcome === 'completed')) return COMPLETED
-    return unknownFor(`the upstream answered ${status}, and no rule of the sheet speaks of what it said`)
+    if (rules.some(rule => rule.outcome === 'completed')) return unknownFor(`the upstream answered ${status}, and no rule of the sheet speaks of what it said`)
+    const bodiless = status === 204 || status === 205
+    return bodiless && !judging.bodiless ? unknownFor(`the upstream answered ${status}, without the body that its document promises`) : COMPLETED
   }
   if (status < 400) return unknownFor(`the upstream answered ${status}, which is never followed and may mean that it is done`)
   if (status === 408 || status >= 500) return unknownFor(`the upstream answered ${status}, which does not say whether the call had an effect`)

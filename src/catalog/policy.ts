@@ -8,6 +8,7 @@ import { pointerTo } from './yaml-file.ts'
 
 interface RoleSheet {
   readonly actions: readonly string[]
+  readonly core?: readonly string[]
   readonly max_effect?: Effect
 }
 
@@ -38,14 +39,18 @@ export const POLICY_SCHEMA: JsonSchema = {
       type: 'object',
       propertyNames: { pattern: ROLE_PATTERN },
       additionalProperties: {
-        description: 'A list of actions, or an object with actions and max_effect.',
+        description: 'A list of actions, or an object with actions, core and max_effect.',
         oneOf: [
           ACTIONS,
           {
             type: 'object',
             additionalProperties: false,
             required: ['actions'],
-            properties: { actions: ACTIONS, max_effect: { description: 'No granted action may have a graver effect.', enum: EFFECTS } },
+            properties: {
+              actions: ACTIONS,
+              core: { ...ACTIONS, description: 'Those of them that are listed as tools where a caller has too many to list; the others are searched for.' },
+              max_effect: { description: 'No granted action may have a graver effect.', enum: EFFECTS },
+            },
           },
         ],
       },
@@ -101,9 +106,9 @@ export function compileRoles (
   }
   for (const [name, declared] of Object.entries(policy.roles)) {
     const at = pointerTo('/roles', name)
-    const { actions, maxEffect, within } = isList(declared)
-      ? { actions: declared, maxEffect: null, within: at }
-      : { actions: declared.actions, maxEffect: declared.max_effect ?? null, within: `${at}/actions` }
+    const { actions, core, maxEffect, within } = isList(declared)
+      ? { actions: declared, core: declared, maxEffect: null, within: at }
+      : { actions: declared.actions, core: declared.core ?? declared.actions, maxEffect: declared.max_effect ?? null, within: `${at}/actions` }
     for (const [index, id] of actions.entries()) {
       const pointer = pointerTo(within, index)
       requireKnown(id, pointer)
@@ -112,7 +117,10 @@ export function compileRoles (
         report.fault(pointer, 'role-exceeds-max-effect', `${id} is ${effect}, graver than the ${maxEffect} that the role "${name}" allows`)
       }
     }
-    roles.set(name, Object.freeze({ name, actions: new Set(actions) }))
+    for (const [index, id] of core.entries()) {
+      if (!actions.includes(id)) report.fault(pointerTo(`${at}/core`, index), 'core-not-granted', `${id} is no action of the role "${name}"`)
+    }
+    roles.set(name, Object.freeze({ name, actions: new Set(actions), core: new Set(core) }))
   }
   for (const [role, actions] of Object.entries(policy.approvers ?? {})) {
     for (const [index, id] of actions.entries()) requireKnown(id, pointerTo(pointerTo('/approvers', role), index))

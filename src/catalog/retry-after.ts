@@ -5,7 +5,7 @@ const SECONDS_MIN = 1
 const SECONDS_MAX = 3_600
 
 /** Clamped to 1 s..1 h; null where the answer has none that can be read. @param now ISO 8601, for a date */
-export function retryAfterSeconds (answer: Answer, now: string): number | null {
+export function retryAfterSeconds<Headed extends Pick<Answer, 'headers'>> (answer: Headed, now: string): number | null {
   const value = answer.headers['retry-after']?.trim()
   if (value === undefined || value === '') return null
   if (/^\d{1,12}$/.test(value)) return clamp(Number(value))

@@ -55,7 +55,7 @@ export interface Sheet {
   readonly values?: JsonObject
   readonly checks?: readonly CheckSheet[]
   readonly target?: { readonly type: string, readonly id: string, readonly version?: Json }
-  readonly proposal?: { readonly effect: string, readonly before?: Json, readonly after?: Json, readonly facts?: Json }
+  readonly proposal?: { readonly effect: string, readonly before?: Json, readonly after?: Json, readonly facts?: Json, readonly redact?: readonly string[] }
   readonly request?: PartsSheet
   readonly idempotency?: { readonly header?: string, readonly query?: string, readonly body?: string, readonly retention: string }
   readonly outcomes?: readonly OutcomeRuleSheet[]
@@ -69,6 +69,7 @@ export interface Sheet {
     readonly serialize?: string
   }
   readonly repeatable?: boolean
+  readonly durability?: 'strict'
   readonly compensate_with?: string
   readonly examples?: ReadonlyArray<{ readonly arguments: JsonObject, readonly result?: Json }>
   readonly sunset?: { readonly after: string, readonly use?: string }
@@ -186,6 +187,10 @@ export const SHEET_SCHEMA: JsonSchema = {
       before: template('The object before.'),
       after: template('The object after.'),
       facts: template('What else the approver should know.'),
+      redact: {
+        description: 'JSON Pointers into before and after: what stands there is shown as a mark, here and wherever else it would be shown.',
+        type: 'array', minItems: 1, maxItems: 50, uniqueItems: true, items: { type: 'string', pattern: '^(/([^/~]|~[01])*)+$', maxLength: 200 },
+      },
     }),
     request: closed('The exact request.', [], {
       ...PARTS,
@@ -243,6 +248,10 @@ export const SHEET_SCHEMA: JsonSchema = {
       serialize: { ...template('A second key: writes with an equal one wait for each other\'s end.') as object, type: 'string', minLength: 1 },
     }),
     repeatable: flag('Equal writes in a run are meant; then the runtime must send Idempotency-Key.'),
+    durability: {
+      description: 'strict: sent only once Redis has its mark on disk (appendfsync always, or WAITAOF), else refused. The embedded store always has.',
+      const: 'strict',
+    },
     compensate_with: { description: 'The write that undoes this one, as far as it can be undone.', type: 'string', pattern: ACTION_ID_PATTERN },
     examples: {
       description: 'Calls with their results; checked at load.',

@@ -1,6 +1,6 @@
 // Values of a sheet with `${…}` in them. A text that is one `${…}` alone takes the typed value, and is left out where an optional value is
 // absent; otherwise the text is interpolated. `$${` is a literal `${`. Structure is never made from text.
-import { ExpressionFault, isObject, type Bindings, type Json } from './catalog.ts'
+import { ExpressionFault, isObject, type Bindings, type EffectPart, type Json } from './catalog.ts'
 import { compileExpression, ExpressionError, isTextual, type Expression, type Extra, type Variables } from './expression.ts'
 import type { Reporter } from './faults.ts'
 import { setOwn } from './own-name.ts'
@@ -35,6 +35,27 @@ export function compileTextTemplate (
   if (template === null) return null
   const evaluate = (bindings: Bindings): string => textOf(template.evaluate(bindings), value)
   return Object.assign(evaluate, { expressions: template.expressions })
+}
+
+/** Fixed texts, and what is put between them. @throws ExpressionFault */
+export type SentenceTemplate = ((bindings: Bindings) => readonly EffectPart[]) & { readonly expressions: readonly Expression[] }
+
+/** A sentence whose values stay apart from its words, so that whoever shows it can tell them apart. */
+export function compileSentence (value: string, pointer: string, variables: Variables, report: Reporter): SentenceTemplate | null {
+  try {
+    const parts = splitText(value).map(part => typeof part === 'string' ? part : compileScalar(part, variables))
+    const evaluate = (bindings: Bindings): readonly EffectPart[] => parts.map(part => {
+      if (typeof part === 'string') return { kind: 'text', text: part }
+      const found = part.evaluate(bindings)
+      textOf(found, part.text)
+      return { kind: 'slot', of: part.text.trim(), value: found! }
+    })
+    return Object.assign(evaluate, { expressions: parts.filter(part => typeof part !== 'string') })
+  } catch (error) {
+    if (!(error instanceof ExpressionError)) throw error
+    report.fault(pointer, error.rule, error.message, error.offset)
+    return null
+  }
 }
 
 const constant = (value: Json): Template => ({ shape: shapeOfValue(value), optional: false, expressions: [], lone: null, evaluate: () => value })

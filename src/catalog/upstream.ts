@@ -42,8 +42,8 @@ const CREDENTIAL: JsonSchema = {
           additionalProperties: false,
           required: ['in', 'name'],
           properties: {
-            in: { enum: ['header', 'query', 'cookie'] },
-            name: { type: 'string', minLength: 1, maxLength: 100 },
+            in: { description: 'Where the secret travels.', enum: ['header', 'query', 'cookie'] },
+            name: { description: 'The name that it travels under.', type: 'string', minLength: 1, maxLength: 100 },
             prefix: { description: 'Written before the secret, with nothing between.', type: 'string', maxLength: 40 },
           },
         },
@@ -168,12 +168,25 @@ export function compileUpstream (
   })
 }
 
-function readServer (sheet: UpstreamSheet, report: Reporter): { readonly origin: string, readonly basePath: string } | null {
-  const refuse = (message: string): null => {
-    report.fault('/server', 'server-invalid', message)
+function readServer ({ server, networks }: UpstreamSheet, report: Reporter): { readonly origin: string, readonly basePath: string } | null {
+  const read = parseServer(server)
+  if ('rule' in read) {
+    report.fault('/server', read.rule, read.message)
     return null
   }
-  const { server } = sheet
+  // Every call would be refused as one to an address that is not public.
+  if (networks === undefined && read.loopback) {
+    report.fault('/server', 'server-network', 'the server is on loopback, which is no public network; add networks: [loopback]')
+    return null
+  }
+  return { origin: read.origin, basePath: read.basePath }
+}
+
+interface ServerFault { readonly rule: 'server-invalid' | 'server-insecure', readonly message: string }
+
+/** What a person typed as a server, or what is wrong with it. */
+export function parseServer (server: string): { readonly origin: string, readonly basePath: string, readonly loopback: boolean } | ServerFault {
+  const refuse = (message: string): ServerFault => ({ rule: 'server-invalid', message })
   const parts = /^(https?):\/\/([^/?#]+)((?:\/[^?#]*)?)$/.exec(server)
   if (parts === null) return refuse('must be https://host or https://host/base, without a query or a fragment')
   const [, protocol, authority, path] = parts as unknown as [string, string, string, string]
@@ -188,20 +201,13 @@ function readServer (sheet: UpstreamSheet, report: Reporter): { readonly origin:
   const plain = `${host}${port}` === written && /^[a-z0-9.:[\]-]+$/.test(host) && !host.endsWith('.') && !host.includes('xn--')
   if (!plain) return refuse('the host must be written plainly, in ASCII, without a dot at its end')
   if (OTHER_PROTOCOLS.has(url.port)) return refuse(`port ${url.port} belongs to another protocol`)
-  if (protocol === 'http' && !isLoopback(host)) {
-    report.fault('/server', 'server-insecure', 'http is for loopback only; use https')
-    return null
-  }
-  // Every call would be refused as one to an address that is not public.
-  if (sheet.networks === undefined && isLoopback(host)) {
-    report.fault('/server', 'server-network', 'the server is on loopback, which is no public network; add networks: [loopback]')
-    return null
-  }
+  const loopback = isLoopback(host)
+  if (protocol === 'http' && !loopback) return { rule: 'server-insecure', message: 'http is for loopback only; use https' }
   const basePath = path === '/' ? '' : path.replace(/\/$/, '')
   if (!/^(?:\/[A-Za-z0-9._~!$&'()*+,;=:@-]+)*$/.test(basePath) || basePath.split('/').some(part => part === '.' || part === '..')) {
     return refuse('the base path must be of plain segments')
   }
-  return { origin: `${protocol}://${host}${port}`, basePath }
+  return { origin: `${protocol}://${host}${port}`, basePath, loopback }
 }
 
 function isLoopback (host: string): boolean {
@@ -284,15 +290,15 @@ function readScheme (declared: CredentialSheet, pointer: string, schemes: Scheme
 
 function checkSecret (reference: string, pointer: string, report: Reporter): void {
   const [kind, name] = [reference.slice(0, reference.indexOf(':')), reference.slice(reference.indexOf(':') + 1)]
-  if (kind === 'vault') {
-    report.fault(pointer, 'secret-invalid', 'there is no vault in this build: use file:PATH or env:NAME')
-    return
-  }
   const path = name.replaceAll('{tenant}', 'tenant')
-  const valid = kind === 'env'
-    ? /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)
-    : kind === 'file' && /^[^\u0000-\u001f{}]+$/.test(path) && !path.split('/').includes('..')
-  if (!valid) report.fault(pointer, 'secret-invalid', 'must be env:NAME or file:PATH; {tenant} alone is replaced, in a path')
+  const valid = SECRET_NAMES.get(kind)?.test(kind === 'env' ? name : path) === true && !(kind === 'file' && path.split('/').includes('..'))
+  if (!valid) report.fault(pointer, 'secret-invalid', 'must be env:NAME, file:PATH or vault:NAME; {tenant} alone is replaced, in a path or a name of the vault')
 }
+
+const SECRET_NAMES: ReadonlyMap<string, RegExp> = new Map([
+  ['env', /^[A-Za-z_][A-Za-z0-9_]*$/],
+  ['file', /^[^\u0000-\u001f{}]+$/],
+  ['vault', /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/],
+])
 
 export const asUpstreamSheet = (value: JsonObject): UpstreamSheet => value as unknown as UpstreamSheet

@@ -6,9 +6,14 @@ import type { Checker, SchemaCompiler } from './schema.ts'
 import { resolvePointer } from './shape.ts'
 import type { Template } from './template.ts'
 
-export interface Finished {
+interface Pruned {
   readonly result: Json
   readonly truncated: boolean
+}
+
+export interface Finished extends Pruned {
+  /** The result as JSON. */
+  readonly text: string
 }
 
 /** Makes a value fit the schema of the result. @throws ProjectionFault */
@@ -26,9 +31,10 @@ export function compileFinish (schema: JsonObject, limits: Limits, compiler: Sch
     const result = prune(value, cut)
     const fault = checker.check(result)
     if (fault !== null) throw new ProjectionFault('RESULT_INVALID', `the result at ${declared(fault.pointer, names)} breaks ${fault.rule}`)
-    const bytes = Buffer.byteLength(JSON.stringify(result))
+    const text = JSON.stringify(result)
+    const bytes = Buffer.byteLength(text)
     if (bytes > limits.maxBytes) throw new ProjectionFault('RESULT_TOO_LARGE', `${bytes} bytes, ${limits.maxBytes} allowed`)
-    return { result, truncated: cut.truncated }
+    return { result, truncated: cut.truncated, text }
   }
 }
 
@@ -120,7 +126,7 @@ class Pruner {
   readonly #branches: BranchMatchers
   readonly #maxItems: number
   /** In a union a value is pruned to each branch, and then to those that it is of: in a tree of unions it must not be done anew at every level. */
-  readonly #known = new WeakMap<object, Map<string, Finished>>()
+  readonly #known = new WeakMap<object, Map<string, Pruned>>()
   readonly #numbers = new Map<JsonObject, number>()
 
   constructor (root: JsonObject, branches: BranchMatchers, maxItems: number) {
@@ -154,7 +160,7 @@ class Pruner {
     return Array.isArray(value) ? this.#pruneList(value as readonly Json[], all, depth) : this.#pruneObject(value as JsonObject, all, depth)
   }
 
-  #knownOf (value: object): Map<string, Finished> {
+  #knownOf (value: object): Map<string, Pruned> {
     let known = this.#known.get(value)
     if (known === undefined) this.#known.set(value, known = new Map())
     return known

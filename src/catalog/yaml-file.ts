@@ -1,13 +1,13 @@
 // One YAML file of a platform team: YAML 1.2, core schema, read strictly, with the position of everything in it.
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseAllDocuments, type Alias, type Document, type Node, type Pair, type Scalar } from 'yaml'
 import type { Fault, Json } from './catalog.ts'
+import { reviewMarks, type Position, type ReviewMark } from './review.ts'
 
 export const FILE_BYTES_MAX = 256 * 1024
 /** How often aliases may be followed in one file, their nesting counted in. */
 const ALIASES_MAX = 64
 const DEPTH_MAX = 64
 
-export interface Position { readonly line: number, readonly column: number }
 
 interface Entry {
   readonly key: Position
@@ -20,12 +20,15 @@ export class YamlFile {
   /** Relative to the folder that was loaded. */
   readonly name: string
   readonly value: Json
+  /** What a person has not judged yet. */
+  readonly marks: readonly ReviewMark[]
   readonly #entries: ReadonlyMap<string, Entry>
   readonly #lines: LineCounter
 
-  constructor (name: string, value: Json, entries: ReadonlyMap<string, Entry>, lines: LineCounter) {
+  constructor (name: string, value: Json, entries: ReadonlyMap<string, Entry>, lines: LineCounter, marks: readonly ReviewMark[]) {
     this.name = name
     this.value = value
+    this.marks = marks
     this.#entries = entries
     this.#lines = lines
   }
@@ -112,7 +115,7 @@ export function readYaml (name: string, bytes: Buffer): YamlFile | readonly Faul
   }
   const reading = new Reading(name, text, document, lines)
   const value = reading.read(document.contents, '', document.contents as Node, 0)
-  return reading.faults.length > 0 ? reading.faults : new YamlFile(name, value, reading.entries, lines)
+  return reading.faults.length > 0 ? reading.faults : new YamlFile(name, value, reading.entries, lines, reviewMarks(text))
 }
 
 class Reading {

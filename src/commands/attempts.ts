@@ -1,5 +1,6 @@
 // `aval attempts`: what the broker does not know the end of yet.
 import type { Json, JsonObject } from '../catalog/catalog.ts'
+import { plainLine, renderUntrusted } from '../consent/untrusted.ts'
 import { askBroker } from './broker-control.ts'
 import type { Ask, Command, ExitCode } from './command.ts'
 
@@ -38,8 +39,8 @@ function table (rows: readonly JsonObject[]): readonly string[] {
   return cells.map(row => row.map((text, column) => text.padEnd(widths[column]!)).join('  ').trimEnd())
 }
 
-/** What came from an upstream may hold anything: nothing of it may move the cursor of a terminal. */
+/** What came from an upstream may hold anything. */
 function cell (value: Json | undefined): string {
   if (value === undefined || value === null) return '-'
-  return typeof value === 'string' ? value.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '·') : JSON.stringify(value)
+  return typeof value === 'string' ? plainLine(renderUntrusted(value)) : JSON.stringify(value)
 }

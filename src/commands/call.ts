@@ -1,10 +1,8 @@
 // `aval call`: one call of an action on a running broker, as an agent would make it.
-import { readFile } from 'node:fs/promises'
 import type { Envelope } from '../execution/envelope.ts'
+import { accessToken, CLIENT_FLAGS, DEFAULT_URL } from './access-token.ts'
 import { brokerClient, type BrokerClient } from './broker-client.ts'
 import { CommandFault, parseSeconds, type Ask, type Command, type ExitCode } from './command.ts'
-
-const DEFAULT_URL = 'http://127.0.0.1:8080'
 
 export const call: Command = {
   name: 'call',
@@ -15,9 +13,7 @@ export const call: Command = {
     key: { type: 'string', value: 'KEY', about: 'the Idempotency-Key header' },
     reason: { type: 'string', value: 'TEXT', about: 'why; kept as untrusted text' },
     wait: { type: 'string', value: '30s', about: 'where the outcome is not settled yet, ask for it this long' },
-    url: { type: 'string', value: 'URL', about: `where agents are served; ${DEFAULT_URL} where it is absent` },
-    token: { type: 'string', value: 'TOKEN', about: 'the access token; others on this machine may see it in the list of processes' },
-    'token-file': { type: 'string', value: 'PATH', about: 'a file with the access token' },
+    ...CLIENT_FLAGS,
   },
   words: { min: 1, max: 1 },
   run,
@@ -33,18 +29,6 @@ async function run (ask: Ask): Promise<ExitCode> {
   const envelope = await settled(client, first.body, waitMs)
   ask.print(JSON.stringify(envelope, null, ask.json ? 0 : 2))
   return envelope.ok ? 0 : 1
-}
-
-async function accessToken (ask: Ask): Promise<string> {
-  const token = ask.flags.text('token')
-  const file = ask.flags.text('token-file')
-  if ((token === null) === (file === null)) throw new CommandFault('give either --token or --token-file')
-  if (token !== null) return token
-  try {
-    return (await readFile(file!, 'utf8')).trim()
-  } catch (error) {
-    throw new CommandFault(`the token file cannot be read: ${(error as NodeJS.ErrnoException).code}`)
-  }
 }
 
 /**

@@ -43,7 +43,7 @@ function report (ask: Ask, stage: Stage, reports: readonly StepReport[]): void {
   const { agentsUrl, operationsUrl } = stage.broker
   const failed = reports.filter(({ ok }) => !ok).length
   const left = STEP_COUNT - reports.length
-  const told = { ok: failed + left === 0, agents: agentsUrl, operations: operationsUrl, token_file: stage.tokenFile, steps: reports }
+  const told = { ok: failed + left === 0, agents: agentsUrl, people: stage.peopleUrl, operations: operationsUrl, token_file: stage.tokenFile, steps: reports }
   if (ask.json) ask.print(JSON.stringify(told))
   else if (left > 0) ask.print(`\nThe tour was ended before its last ${left} of ${STEP_COUNT} steps.`)
   else ask.print(`\n${failed === 0 ? `All ${STEP_COUNT} steps went as told.` : `${failed} of ${STEP_COUNT} steps did not go as told.`}\n`)

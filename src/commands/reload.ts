@@ -15,7 +15,10 @@ async function run (ask: Ask): Promise<ExitCode> {
   const answer = await tellBroker(ask, { command: 'reload' })
   if (answer.ok) {
     if (ask.json) ask.print(JSON.stringify({ ok: true, result: answer.result }))
-    else ask.tell(`the catalog was reloaded: ${counted((answer.result as { readonly actions: number }).actions, 'action')}`)
+    else {
+      const { actions, changed } = answer.result as { readonly actions: number, readonly changed: boolean }
+      ask.tell(`the catalog was reloaded: ${counted(actions, 'action')}${changed ? '' : '; nothing is different'}`)
+    }
     return 0
   }
   const { code, message, faults } = answer.error

@@ -5,10 +5,11 @@ import { CommandFault, type Ask, type Command, type ExitCode } from './command.t
 export const runsStop: Command = {
   name: 'runs stop',
   summary: 'Stop a run: none of its further calls is admitted, on any replica. It cannot be taken back.',
-  usage: 'RUN --sub SUB [--issuer ISS] [--tenant TENANT]',
+  usage: 'RUN --sub SUB [--issuer ISS] [--tenant TENANT] [--note TEXT]',
   flags: {
     sub: { type: 'string', value: 'SUB', about: 'the agent whose run it is' },
-    issuer: { type: 'string', value: 'ISS', about: 'iss of its tokens; AVAL_ISSUER where it is absent' },
+    issuer: { type: 'string', value: 'ISS', about: 'iss of its tokens; that of the broker where it is absent' },
+    note: { type: 'string', value: 'TEXT', about: 'why; operators and the audit are told' },
     tenant: { type: 'string', value: 'TENANT', about: 'its tenant; `default` where it is absent' },
   },
   words: { min: 1, max: 1 },
@@ -17,11 +18,11 @@ export const runsStop: Command = {
 
 async function run (ask: Ask): Promise<ExitCode> {
   const sub = ask.flags.text('sub')
-  const iss = ask.flags.text('issuer') ?? ask.env['AVAL_ISSUER'] ?? null
   if (sub === null) throw new CommandFault('--sub is missing')
-  if (iss === null) throw new CommandFault('--issuer is missing, and AVAL_ISSUER is not set')
-  const result = await askBroker(ask, { command: 'runs stop', iss, sub, tenant: ask.flags.text('tenant') ?? 'default', run: ask.words[0]! })
+  const note = ask.flags.text('note')?.trim() || null
+  const result = await askBroker(ask, { command: 'runs stop', iss: ask.flags.text('issuer'), sub, tenant: ask.flags.text('tenant') ?? 'default', run: ask.words[0]!, ...note !== null && { note } }) as { readonly seen: boolean }
   if (ask.json) ask.print(JSON.stringify(result))
-  else ask.tell(`run ${ask.words[0]} of ${sub} is stopped`)
+  else if (result.seen) ask.tell(`run ${ask.words[0]} of ${sub} is stopped`)
+  else ask.tell(`no write and no proposal of a run ${ask.words[0]} of ${sub} has been seen; if it comes, it is refused`)
   return 0
 }

@@ -1,10 +1,10 @@
-// `aval schema`: the JSON Schema of the files that a platform team writes, for editors.
+// `aval schema`: the JSON Schema of the files that people write for Aval, for editors.
 import { CommandFault, type Ask, type Command, type ExitCode } from './command.ts'
 import { printSchema, SCHEMA_KINDS } from './schema.ts'
 
 export const schema: Command = {
   name: 'schema',
-  summary: 'Print the JSON Schema of a file that a platform team writes.',
+  summary: 'Print the JSON Schema of a file that a platform team or an operator writes.',
   usage: SCHEMA_KINDS.join('|'),
   flags: {},
   words: { min: 1, max: 1 },

@@ -23,8 +23,8 @@ async function run (ask: Ask): Promise<ExitCode> {
   process.on('SIGHUP', () => { reload() })
   const broker = await started(ask, () => ask.startBroker(config))
   reload = () => { void reloaded(ask, broker) }
-  if (ask.json) ask.print(JSON.stringify({ agents: broker.agentsUrl, operations: broker.operationsUrl, control: broker.controlPath }))
-  else ask.tell(`aval serves agents on ${broker.agentsUrl}, operations on ${broker.operationsUrl}, control on ${broker.controlPath}`)
+  if (ask.json) ask.print(JSON.stringify({ agents: broker.agentsUrl, people: broker.peopleUrl, operations: broker.operationsUrl, control: broker.controlPath }))
+  else ask.tell(`aval serves agents on ${broker.agentsUrl}, ${broker.peopleUrl === null ? '' : `people on ${broker.peopleUrl}, `}operations on ${broker.operationsUrl}, control on ${broker.controlPath}`)
   await ended
   reload = () => {}
   ask.tell('aval finishes what is under way; a second signal ends it at once')

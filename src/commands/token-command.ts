@@ -1,5 +1,5 @@
 // `aval token`: an access token for development, signed with a key file of this machine.
-import type { Json } from '../catalog/catalog.ts'
+import { readClaimFlags } from './claim-flags.ts'
 import { CommandFault, parseSeconds, type Ask, type Command, type ExitCode } from './command.ts'
 import { makeSigningKey, mintToken, readSigningKey, SigningKeyFault, TokenFault, writeSigningKey } from './token.ts'
 
@@ -51,7 +51,7 @@ async function mint (ask: Ask, path: string): Promise<ExitCode> {
     audience: ask.flags.text('audience') ?? ask.env['AVAL_AUDIENCE'] ?? required(ask, 'audience'),
     sub: required(ask, 'sub'),
     roles: ask.flags.texts('role'),
-    claims: readClaims(ask.flags.texts('claim')),
+    claims: readClaimFlags(ask.flags.texts('claim')),
     ...(run !== null && { run }),
     ...(tenant !== null && { tenant }),
     ...(ttl !== null && { ttlSeconds: parseSeconds('ttl', ttl) }),
@@ -64,24 +64,4 @@ function required (ask: Ask, flag: string): string {
   const value = ask.flags.text(flag)
   if (value === null) throw new CommandFault(`--${flag} is missing`)
   return value
-}
-
-function readClaims (pairs: readonly string[]): { readonly [name: string]: Json } {
-  const claims = new Map<string, Json>()
-  for (const pair of pairs) {
-    const match = /^([^=:]+)(:?)=(.*)$/s.exec(pair)
-    if (match === null) throw new CommandFault('--claim must be NAME=TEXT or NAME:=JSON')
-    const [, name, colon, text] = match as unknown as [string, string, string, string]
-    if (claims.has(name)) throw new CommandFault(`--claim ${name} stands twice`)
-    claims.set(name, colon === ':' ? parseJson(name, text) : text)
-  }
-  return Object.fromEntries(claims)
-}
-
-function parseJson (name: string, text: string): Json {
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    throw new CommandFault(`--claim ${name}:= must be followed by JSON`)
-  }
 }

@@ -6,7 +6,10 @@ export type CredentialUse = 'read' | 'write'
 
 /** Ready to be put on one request; holds secrets only as `Secret`. */
 export interface Credential {
-  /** The same request with the credential on it. The returned value must go to the client and nowhere else. */
+  /**
+   * The same request with the credential on it. The returned value must go to the client and nowhere else.
+   * @throws Refusal CREDENTIAL_UNAVAILABLE where the vault has been closed since it was given
+   */
   apply (request: WireRequest): WireRequest
 }
 
@@ -18,6 +21,6 @@ export interface Credentials {
   obtain (upstream: Upstream, tenant: string, use: CredentialUse): Promise<Credential>
   /** The upstream answered 401: the credential rests for 30 s. */
   refused (upstream: Upstream, tenant: string, use: CredentialUse): void
-  /** Whether these bytes hold a live secret of this upstream and tenant in any of the encodings that scan.ts knows. */
-  leaks (upstream: Upstream, tenant: string, bytes: Buffer | string): boolean
+  /** Whether one of these holds a live secret of this upstream and tenant in any of the encodings that scan.ts knows. */
+  leaks (upstream: Upstream, tenant: string, ...texts: ReadonlyArray<Buffer | string>): boolean
 }

@@ -8,12 +8,16 @@ import { faultOfReference, isByTenant, openSource, resolveReference, type Source
 import { basicPair, faultOfScheme, isPaired, place } from './placement.ts'
 import { holdsAny, needlesOf } from './scan.ts'
 import { SecretUnavailable, type SecretSource } from './secret-source.ts'
+import { createSigner, type Signer } from './signature.ts'
+import type { Vault } from './vault.ts'
+import { VaultFault } from './vault-file.ts'
 
 export interface CredentialsOptions {
   /** The environment as it was when the process started. */
   readonly env: Readonly<Record<string, string | undefined>>
   /** Monotonic; `performance.now` unless a test says otherwise. */
   readonly nowMs?: () => number
+  readonly vault?: Vault | null
 }
 
 export interface CheckedCredentials extends Credentials {
@@ -22,8 +26,18 @@ export interface CheckedCredentials extends Credentials {
    * only when that tenant calls.
    */
   check (upstreams: Iterable<Upstream>): Promise<readonly string[]>
+  /** From now on no secret is given to anyone, and those of the vault are dropped; `open` ends that. */
+  close (): void
+  /** @throws VaultFault where the vault has a key of its own and it does not open it; all other secrets are given all the same */
+  open (): Promise<void>
+  /** As `open`, and all that these upstreams name of the vault is in it. @throws VaultFault */
+  openAtStart (upstreams: Iterable<Upstream>): Promise<void>
   /** The text, or a sentence in its place where it holds any secret that is alive in this process: the last filter of the log. */
   scrub (text: string): string
+  /** Signs notices by the secrets at these references, the new one first. @throws SecretUnavailable where one is no reference */
+  signer (references: readonly string[]): Signer
+  /** A secret of the broker's own configuration, as it is now. @throws SecretUnavailable */
+  secretAt (reference: string): Promise<Secret>
 }
 
 const SCRUBBED = '{"level":"error","msg":"a line that held a secret was left out"}'
@@ -38,7 +52,7 @@ const EMPTY: WireRequest = Object.freeze({ method: 'GET', path: '/', headers: Ob
 const NOTHING: Credential = Object.freeze({ apply: (request: WireRequest) => request })
 
 export function createCredentials (options: CredentialsOptions): CheckedCredentials {
-  return new SourcedCredentials({ env: options.env, nowMs: options.nowMs ?? (() => performance.now()) })
+  return new SourcedCredentials({ env: options.env, nowMs: options.nowMs ?? (() => performance.now()), vault: options.vault ?? null })
 }
 
 class SourcedCredentials implements CheckedCredentials {
@@ -50,15 +64,37 @@ class SourcedCredentials implements CheckedCredentials {
   /** The secret that was last tried for a declaration. */
   readonly #placed = new WeakMap<CredentialDeclaration, Secret>()
   /** By how it is sent: the same secret may go to one upstream alone and to another in a pair. */
-  readonly #needles = new WeakMap<Secret, Map<string, readonly string[]>>()
+  #needles = new WeakMap<Secret, Map<string, readonly string[]>>()
+
+  #closed = false
 
   constructor (context: SourceContext) {
     this.#context = context
   }
 
+  close (): void {
+    this.#closed = true
+    this.#context.vault?.close()
+    // They hold the letters of secrets that are no more; for those that are there still they are made anew.
+    this.#needles = new WeakMap()
+  }
+
+  async open (): Promise<void> {
+    this.#closed = false
+    if (this.#context.vault?.isOpen() === false) await this.#context.vault.open(null)
+  }
+
+  async openAtStart (upstreams: Iterable<Upstream>): Promise<void> {
+    await this.open()
+    if (this.#context.vault?.isOpen() === false) return
+    const missing = (await this.check(upstreams)).filter(fault => fault.includes(': vault:'))
+    if (missing.length > 0) throw new VaultFault(missing.join('\n'))
+  }
+
   async obtain (upstream: Upstream, tenant: string, use: CredentialUse): Promise<Credential> {
     const declaration = upstream.credentials[use]
     if (declaration === null) return NOTHING
+    if (this.#closed) throw Refusal.of('VAULT_LOCKED', {}, 'credential')
     try {
       const secret = await this.#source(declaration, tenant).current()
       const other = otherOf(upstream, use)
@@ -88,21 +124,30 @@ class SourcedCredentials implements CheckedCredentials {
     rests.set(upstream.name, nowMs + REST_MS)
   }
 
-  leaks (upstream: Upstream, tenant: string, bytes: Buffer | string): boolean {
+  leaks (upstream: Upstream, tenant: string, ...texts: ReadonlyArray<Buffer | string>): boolean {
     const { read, write } = upstream.credentials
+    if ([read, write].some(one => one !== null && this.#known(one, tenant)?.isBlind?.() === true)) return true
     const needles: string[] = []
     if (read !== null) this.#collect(read, tenant, needles)
     if (write !== null && !sameWay(read, write)) this.#collect(write, tenant, needles)
-    return holdsAny(bytes, needles)
+    return holdsAny(texts, needles)
   }
 
   scrub (text: string): string {
     for (const source of this.#sources.values()) {
       for (const secret of source.live()) {
-        if (holdsAny(text, this.#anyNeedlesOf(secret))) return SCRUBBED
+        if (holdsAny([text], this.#anyNeedlesOf(secret))) return SCRUBBED
       }
     }
     return text
+  }
+
+  signer (references: readonly string[]): Signer {
+    return createSigner(references.map(reference => this.#sourceAt(reference)))
+  }
+
+  async secretAt (reference: string): Promise<Secret> {
+    return this.#sourceAt(reference).current()
   }
 
   async check (upstreams: Iterable<Upstream>): Promise<readonly string[]> {
@@ -120,7 +165,7 @@ class SourcedCredentials implements CheckedCredentials {
 
   async #faultOf (declaration: CredentialDeclaration): Promise<string | null> {
     const fault = faultOfReference(declaration.secret) ?? faultOfScheme(declaration)
-    if (fault !== null || isByTenant(declaration.secret)) return fault
+    if (fault !== null || isByTenant(declaration.secret) || this.#isShut(declaration.secret)) return fault
     try {
       place(EMPTY, declaration, await this.#source(declaration, '').current())
       return null
@@ -128,6 +173,11 @@ class SourcedCredentials implements CheckedCredentials {
       if (error instanceof SecretUnavailable) return error.message
       throw error
     }
+  }
+
+  /** Nothing can be said of it before the vault is open. */
+  #isShut (reference: string): boolean {
+    return reference.startsWith('vault:') && this.#context.vault?.isOpen() === false
   }
 
   async #know (declaration: CredentialDeclaration, tenant: string): Promise<void> {
@@ -193,7 +243,10 @@ class SourcedCredentials implements CheckedCredentials {
   }
 
   #source (declaration: CredentialDeclaration, tenant: string): SecretSource {
-    const reference = resolveReference(declaration.secret, tenant)
+    return this.#sourceAt(resolveReference(declaration.secret, tenant))
+  }
+
+  #sourceAt (reference: string): SecretSource {
     let source = this.#sources.get(reference)
     if (source === undefined) {
       source = openSource(reference, this.#context)
@@ -214,6 +267,7 @@ class PlacedCredential implements Credential {
   }
 
   apply (request: WireRequest): WireRequest {
+    if (this.#secret.isDestroyed) throw Refusal.of('CREDENTIAL_UNAVAILABLE', { internal: `${this.#secret.reference}: the vault was closed since it was given` })
     return place(request, this.#declaration, this.#secret)
   }
 }

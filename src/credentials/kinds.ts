@@ -1,6 +1,8 @@
 // The kinds of places that a secret can come from, by the word before the colon.
 import { openEnv } from './env.ts'
 import { openFile } from './file.ts'
+import { noVault, type Vault } from './vault.ts'
+import { VAULT_NAME } from './vault-file.ts'
 import { SecretUnavailable, type SecretSource } from './secret-source.ts'
 
 export interface SourceContext {
@@ -8,6 +10,8 @@ export interface SourceContext {
   readonly env: Readonly<Record<string, string | undefined>>
   /** Monotonic. */
   readonly nowMs: () => number
+  /** null: there is none. */
+  readonly vault: Vault | null
 }
 
 interface Kind {
@@ -21,6 +25,7 @@ interface Kind {
 export const KINDS: { readonly [kind: string]: Kind } = Object.freeze({
   env: { byTenant: false, name: /^[A-Za-z_][A-Za-z0-9_]*$/, open: (name, { env }) => openEnv(name, env) },
   file: { byTenant: true, name: /^[^\0]+$/, open: (name, { nowMs }) => openFile(name, nowMs) },
+  vault: { byTenant: true, name: VAULT_NAME, open: (name, { vault }) => vault?.source(name) ?? noVault(name) },
 } satisfies { [kind: string]: Kind })
 
 /** No separator and no dot: a tenant never leaves the folder that the reference names. */

@@ -36,10 +36,13 @@ export function needlesOf (secret: Buffer, pair: Buffer | null): readonly string
 
 /**
  * Undoing one writing also undoes what looks like another one inside the secret: `a\b` in HTML becomes `ab` before its references are read. So a
- * secret that holds such letters is looked for in those forms too, as long as they are not too short to mean anything.
+ * secret that holds such letters is looked for in those forms too, as long as they are not too short to mean anything. One that ends like the
+ * beginning of a writing loses that end to whatever stands behind it.
  */
 function addUndone (needles: Set<string>): void {
   for (const needle of needles) {
+    const begun = needle.replace(BEGUN_ESCAPE, '')
+    if (begun.length >= SECRET_BYTES_MIN && needles.size < UNDONE_MAX) needles.add(begun)
     // A set that grows is walked to its end; each form is shorter than the one it was made of.
     for (const decode of DECODERS) {
       const undone = decode(needle)
@@ -66,10 +69,10 @@ function tokenSegments (text: string): readonly string[] {
   }
 }
 
-/** Whether any of the needles stands in this, as it is or escaped. Linear in its length. */
-export function holdsAny (haystack: Buffer | string, needles: readonly string[]): boolean {
+/** Whether any of the needles stands in one of these, as it is or escaped. Linear in their length. */
+export function holdsAny (parts: ReadonlyArray<Buffer | string>, needles: readonly string[]): boolean {
   if (needles.length === 0) return false
-  let text = typeof haystack === 'string' ? Buffer.from(haystack).toString('latin1') : haystack.toString('latin1')
+  let text = joined(parts)
   if (includesAny(text, needles)) return true
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     const before = text
@@ -84,12 +87,24 @@ export function holdsAny (haystack: Buffer | string, needles: readonly string[])
   return false
 }
 
+/** The parts as one text, in which a NUL keeps them apart. Texts are many and short, as header fields are, so they are turned into bytes together. */
+function joined (parts: ReadonlyArray<Buffer | string>): string {
+  let [bytes, texts] = ['', '']
+  for (const part of parts) {
+    if (typeof part === 'string') texts += `\0${part}`
+    else bytes += `\0${part.toString('latin1')}`
+  }
+  return texts === '' ? bytes : bytes + Buffer.from(texts).toString('latin1')
+}
+
 function includesAny (text: string, needles: readonly string[]): boolean {
   for (const needle of needles) {
     if (text.includes(needle)) return true
   }
   return false
 }
+
+const BEGUN_ESCAPE = /(?:\\(?:u[0-9A-Fa-f]{0,3}|x[0-9A-Fa-f]?)?|%[0-9A-Fa-f]?|&(?:#[0-9A-Za-z]*|[a-z]*))$/
 
 const SHORT_ESCAPES: { readonly [letter: string]: string } = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }
 

@@ -19,6 +19,8 @@ export interface SecretSource {
   latest (): { readonly secret: Secret, readonly replacedAtMs: number | null } | null
   /** What an answer must not hold: the latest one, and those that it replaced within OVERLAP_MS. */
   live (): readonly Secret[]
+  /** What was sent before may be one that is not known here any more, so that it cannot be looked for. */
+  isBlind? (): boolean
   /** The latest one was refused: look anew when next asked. */
   doubt (): void
 }

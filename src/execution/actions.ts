@@ -2,7 +2,7 @@
 import { Refusal } from '../errors.ts'
 import { listing, type Ask, type Listing } from './answering.ts'
 import { authenticate } from './authenticate.ts'
-import { callableActions, isRetired, mayCall, unknownAction } from './capability.ts'
+import { isRetired, listableActions, mayCall, unknownAction } from './capability.ts'
 import { contractOf, listedActions, type ListQuery } from './contract.ts'
 import type { Services } from './services.ts'
 
@@ -10,9 +10,7 @@ export function listActions (ask: Ask & ListQuery, services: Services): Promise<
   return listing(ask, services, async () => {
     const caller = await authenticate(ask, services)
     const catalog = services.catalog()
-    const now = services.now()
-    const callable = callableActions(catalog, caller).filter(action => !isRetired(action, now))
-    const { actions, nextCursor } = listedActions(catalog, callable, ask)
+    const { actions, nextCursor } = listedActions(catalog, listableActions(catalog, caller, services.now()), ask)
     return { actions, next_cursor: nextCursor }
   })
 }

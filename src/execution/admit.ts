@@ -4,7 +4,8 @@ import { Refusal } from '../errors.ts'
 import type { Place } from '../store/store.ts'
 import type { Scoped } from './call.ts'
 import type { CallRecord } from './record.ts'
-import { recallNow, repeatOf, type Duplicate, type Recalled } from './recall.ts'
+import type { GoingOn } from './recall.ts'
+import { recallNow, repeatOf, type Duplicate } from './repeat.ts'
 import type { Services } from './services.ts'
 import { reachState } from './state.ts'
 
@@ -13,11 +14,11 @@ export const UNRESOLVED_MAX = 100
 
 export interface Admitted {
   readonly kind: 'admitted'
-  readonly recalled: Exclude<Recalled, Duplicate>
+  readonly recalled: GoingOn
   readonly scoped: Scoped
 }
 
-export async function admit (recalled: Exclude<Recalled, Duplicate>, record: CallRecord, services: Services): Promise<Admitted | Duplicate> {
+export async function admit (recalled: GoingOn, record: CallRecord, services: Services): Promise<Admitted | Duplicate> {
   try {
     await takePlace(recalled, record, services)
   } catch (refusal) {
@@ -29,7 +30,7 @@ export async function admit (recalled: Exclude<Recalled, Duplicate>, record: Cal
   return { kind: 'admitted', recalled, scoped: recalled.scoped }
 }
 
-async function takePlace (recalled: Exclude<Recalled, Duplicate>, record: CallRecord, services: Services): Promise<void> {
+async function takePlace (recalled: GoingOn, record: CallRecord, services: Services): Promise<void> {
   const { scoped } = recalled
   const { action, call } = scoped.valid.capable
   if (!services.telemetry.hasRoom()) throw Refusal.of('RATE_LIMITED', { retryAfterSeconds: 1, internal: 'the audit buffer is full' })
@@ -41,7 +42,7 @@ async function takePlace (recalled: Exclude<Recalled, Duplicate>, record: CallRe
   record.onClose(await services.upstream.enter(action.upstream, call.caller.tenant))
 }
 
-function requireBudget (recalled: Extract<Recalled, { kind: 'write' }>): void {
+function requireBudget (recalled: Extract<GoingOn, { kind: 'write' }>): void {
   if (recalled.state === null) return
   const { callsPerRun } = recalled.scoped.valid.capable.action.limits
   if (callsPerRun !== null && recalled.state.calls >= callsPerRun) throw Refusal.of('BUDGET_EXHAUSTED')

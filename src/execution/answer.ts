@@ -3,9 +3,11 @@
 import type { AttemptRecord, Settlement } from '../attempts/attempt.ts'
 import type { Json, Verdict } from '../catalog/catalog.ts'
 import { ERRORS, isErrorCode, type Refusal } from '../errors.ts'
-import type { Answer, Envelope, EnvelopeError } from './envelope.ts'
+import type { Answer, Envelope, EnvelopeError, EnvelopeProposal } from './envelope.ts'
 
 const ASK_AGAIN_SECONDS = 5
+/** What waits for a person is not known within seconds. */
+const ASK_A_PERSON_SECONDS = 600
 
 interface ErrorParts {
   readonly message: string | null
@@ -17,7 +19,7 @@ interface ErrorParts {
   readonly retryAfterSeconds?: number | null
 }
 
-function errorOf (code: string, parts: ErrorParts): EnvelopeError {
+export function errorOf (code: string, parts: ErrorParts): EnvelopeError {
   return {
     code,
     message: parts.message ?? (isErrorCode(code) ? ERRORS[code].message : code),
@@ -45,6 +47,8 @@ export function refusalAnswer (refusal: Refusal, correlationId: string, action: 
       ...(attemptId === null ? {} : { attempt_id: attemptId }),
       correlation_id: correlationId,
       error: errorOf(refusal.code, { ...details, message: refusal.message, retryable: refusal.retryable }),
+      ...(details.proposal === undefined ? {} : { proposal: details.proposal as unknown as EnvelopeProposal }),
+      ...(details.next === undefined ? {} : { next: details.next }),
     },
   }
 }
@@ -83,9 +87,12 @@ export function observationAnswer (said: {
   }
 }
 
-/** The outcome so far of an attempt: the same words for the call itself, for its repeats and for whoever asks later. */
+/**
+ * The outcome so far of an attempt: the same words for the call itself, for its repeats and for whoever asks later.
+ * @param how `lookedUp` false: its sheet has no look-up, and a person will be asked at once
+ */
 export function attemptAnswer (
-  record: AttemptRecord, correlationId: string, how: { readonly duplicate: boolean, readonly recorded?: boolean }
+  record: AttemptRecord, correlationId: string, how: { readonly duplicate: boolean, readonly recorded?: boolean, readonly lookedUp?: boolean }
 ): Answer {
   const common = {
     action: record.action,
@@ -96,35 +103,38 @@ export function attemptAnswer (
   }
   if (record.settlement !== null) return settledAnswer(record, record.settlement, common)
   if (record.state === 'unknown' || record.state === 'escalated') {
-    return stillOpen(record, { ok: false, outcome: 'unknown', sent: true, ...common, error: unknownError(record) })
+    return unknown(record, common, how.lookedUp ?? true)
   }
   const sent = record.state === 'pending' ? { sent: true } : {}
   return stillOpen(record, { ok: true, outcome: 'pending', pending_on: record.state === 'pending' ? 'upstream' : 'dispatch', ...sent, ...common })
 }
 
+/** What became of it, and not what the upstream said. */
+export function withoutResult (answer: Answer): Answer {
+  const { envelope } = answer
+  return envelope.result === undefined || envelope.result === null ? answer : { ...answer, envelope: { ...envelope, result: null, withheld: 'VAULT_LOCKED' } }
+}
+
 /** The send is possibly under way, and nothing more can be said now. */
-export function unknownAnswer (record: AttemptRecord, correlationId: string): Answer {
-  return stillOpen(record, {
-    ok: false,
-    outcome: 'unknown',
-    sent: true,
-    action: record.action,
-    attempt_id: record.id,
-    duplicate: false,
-    correlation_id: correlationId,
-    recorded: false,
-    error: unknownError(record),
-  })
+export function unknownAnswer (record: AttemptRecord, correlationId: string, lookedUp: boolean): Answer {
+  return unknown(record, { action: record.action, attempt_id: record.id, duplicate: false, correlation_id: correlationId, recorded: false }, lookedUp)
 }
 
-function unknownError (record: AttemptRecord): EnvelopeError {
-  const hint = record.state === 'escalated' ? 'A person has been asked to find out; the attempt will say what they found.' : null
-  return errorOf('OUTCOME_UNKNOWN', { message: null, retryable: false, hint })
+function unknown (record: AttemptRecord, common: Partial<Envelope> & { readonly correlation_id: string }, lookedUp: boolean): Answer {
+  const waitsForPerson = record.state === 'escalated' || !lookedUp
+  const said = waitsForPerson ? ASKED_A_PERSON : { message: null, hint: null }
+  const error = errorOf('OUTCOME_UNKNOWN', { ...said, retryable: false })
+  return stillOpen(record, { ok: false, outcome: 'unknown', sent: true, ...common, error }, waitsForPerson ? ASK_A_PERSON_SECONDS : ASK_AGAIN_SECONDS)
 }
 
-function stillOpen (record: AttemptRecord, envelope: Envelope): Answer {
+const ASKED_A_PERSON = Object.freeze({
+  message: 'The call was sent and what became of it is not known. It waits for a person, who has to find out.',
+  hint: 'A person has been asked to find out, which may take hours; the attempt will say what they found. Do not make the call in another form meanwhile.',
+})
+
+function stillOpen (record: AttemptRecord, envelope: Envelope, afterSeconds = ASK_AGAIN_SECONDS): Answer {
   const path = `/v1/attempts/${record.id}`
-  const next = { method: 'GET', path, after_seconds: ASK_AGAIN_SECONDS } as const
+  const next = { method: 'GET', path, after_seconds: afterSeconds } as const
   return { status: 202, location: path, retryAfterSeconds: null, envelope: { ...envelope, next } }
 }
 

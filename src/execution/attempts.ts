@@ -1,16 +1,17 @@
 // What an agent may ask about its own attempts. An attempt is visible to the same (iss, sub, tenant, run) alone, and only while its action could be
 // called: capability and scope are checked again at every read.
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { AttemptEvent, AttemptRecord } from '../attempts/attempt.ts'
 import { tagOfAttempt } from '../attempts/identity.ts'
 import { Refusal } from '../errors.ts'
+import { failpoint } from '../failpoints.ts'
+import { actorOf } from './actor.ts'
 import { attemptAnswer } from './answer.ts'
 import { answering, listing, type Ask, type Listing } from './answering.ts'
 import { authenticate } from './authenticate.ts'
 import type { Caller } from './call.ts'
 import { mayCall } from './capability.ts'
 import type { Answer, Envelope } from './envelope.ts'
-import { actorOf } from './record.ts'
+import { requireUnlocked } from './lock.ts'
 import { initialBindings, isInScope } from './scope.ts'
 import type { Services } from './services.ts'
 import { reachState } from './state.ts'
@@ -29,10 +30,12 @@ const POLL_MS_MAX = 500
 export async function getAttempt (ask: WaitAsk, services: Services): Promise<Answer> {
   return answering(ask, services, async () => {
     const caller = await authenticate(ask, services)
-    const endsAtMs = performance.now() + ask.waitMs
+    const { clock } = services
+    const endsAtMs = clock.nowMs() + ask.waitMs
     let record = await own(caller, ask.id, services)
-    for (let pauseMs = 50; isWorthWaiting(record, ask.signal) && performance.now() < endsAtMs; pauseMs = Math.min(pauseMs * 2, POLL_MS_MAX)) {
-      await sleep(Math.min(pauseMs, Math.max(1, endsAtMs - performance.now())))
+    for (let pauseMs = 50; isWorthWaiting(record, ask.signal) && clock.nowMs() < endsAtMs; pauseMs = Math.min(pauseMs * 2, POLL_MS_MAX)) {
+      await clock.sleep(Math.min(pauseMs, Math.max(1, endsAtMs - clock.nowMs())))
+      await requireUnlocked(services)
       record = await own(caller, ask.id, services)
     }
     return attemptAnswer(record, ask.correlationId, { duplicate: false })
@@ -60,7 +63,11 @@ export type CancelState = 'cancelled' | 'too_late' | 'already_settled'
 /** Only what was never sent can be cancelled; for the rest the wish is noted, and the outcome stays what the evidence says. */
 export async function cancelAttempt (ask: Ask & { readonly id: string }, services: Services): Promise<Answer> {
   return answering(ask, services, async () => {
-    const { before, after } = await advanceOwn(ask, { type: 'cancel' }, services)
+    await failpoint('before_cancel')
+    const { before, after, changed } = await advanceOwn(ask, { type: 'cancel' }, services)
+    // Whoever was about to send it may be gone, and nobody else would tell of its end.
+    if (changed && after.state === 'settled') tellByAgent(after, services)
+    await failpoint('after_cancel')
     const state: CancelState = after.settlement?.code === 'CANCELLED' ? 'cancelled' : before.state === 'settled' ? 'already_settled' : 'too_late'
     const answer = attemptAnswer(after, ask.correlationId, { duplicate: false })
     return { ...answer, envelope: { ...answer.envelope, cancel: state } as Envelope }
@@ -70,7 +77,7 @@ export async function cancelAttempt (ask: Ask & { readonly id: string }, service
 export async function escalateAttempt (ask: Ask & { readonly id: string }, services: Services): Promise<Answer> {
   return answering(ask, services, async () => {
     const { after, changed } = await advanceOwn(ask, { type: 'escalate' }, services)
-    if (changed) tellEscalated(after, services)
+    if (changed) tellByAgent(after, services)
     return attemptAnswer(after, ask.correlationId, { duplicate: false })
   })
 }
@@ -80,7 +87,7 @@ export async function stopRun (ask: Ask, services: Services): Promise<Listing> {
     const caller = await authenticate(ask, services)
     if (caller.run === null) throw Refusal.of('RUN_REQUIRED')
     await reachState(services, 'stopRun', () => services.runs.stop(caller.tag, caller.runKey))
-    services.telemetry.runStopped({ actor: actorOf(caller, services), correlationId: ask.correlationId })
+    services.telemetry.runStopped({ actor: actorOf(caller, services), note: null, correlationId: ask.correlationId })
     return { run: caller.run, stopped: true }
   })
 }
@@ -100,10 +107,10 @@ async function advanceOwn (ask: Ask & { readonly id: string }, event: AttemptEve
   return { before, after: advanced.record, changed: advanced.kind === 'changed' }
 }
 
-function tellEscalated (record: AttemptRecord, services: Services): void {
+function tellByAgent ({ id, action, definition, correlationId, state, settlement }: AttemptRecord, services: Services): void {
   services.telemetry.attempt({
-    attemptId: record.id, actionId: record.action, definition: record.definition, correlationId: record.correlationId, by: 'agent', state: record.state,
-    outcome: 'unknown', code: null, sent: null, personMark: null,
+    attemptId: id, actionId: action, definition, correlationId, by: 'agent', state,
+    outcome: settlement?.outcome ?? 'unknown', code: settlement?.code ?? null, sent: settlement?.sent ?? null, personMark: null,
   })
 }
 
@@ -114,7 +121,7 @@ async function own (caller: Caller, id: string, services: Services): Promise<Att
   return record
 }
 
-function isVisible (caller: Caller, record: AttemptRecord, services: Services): boolean {
+export function isVisible (caller: Caller, record: AttemptRecord, services: Services): boolean {
   const { owner } = record
   if (owner.iss !== caller.iss || owner.sub !== caller.sub || owner.tenant !== caller.tenant || owner.run !== caller.run) return false
   const action = mayCall(services.catalog(), caller, record.action)

@@ -10,11 +10,15 @@ export interface Arrival {
   /** The Authorization header as it came. */
   readonly authorization: string | undefined
   readonly idempotencyKey: string | undefined
+  /** The arguments were filled in by a model that must fill in all of them: null stands for the absence of what is optional and cannot be null. */
+  readonly nullIsAbsent: boolean
   /** HMAC of the address, for the audit. */
   readonly source: string | null
+  /** Of the runtime's own tracing, as it came (W3C Trace Context); only its trace id is kept, for the log. */
+  readonly traceparent?: string | undefined
   /** Reads and strictly decodes the body; not called before the token is verified. @throws Refusal of step decode */
   body (): Promise<Json>
-  /** performance.now() when it arrived. */
+  /** When it arrived, by the monotonic clock. */
   readonly arrivedAtMs: number
 }
 

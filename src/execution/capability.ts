@@ -21,7 +21,7 @@ export async function requireCapability (call: Call, record: CallRecord, service
     const use = action.sunset?.use ?? null
     throw Refusal.of('VERSION_RETIRED', use === null ? {} : { hint: `Use ${use} instead.` })
   }
-  if (action.write && caller.run === null) throw Refusal.of('RUN_REQUIRED')
+  if (needsRun(action) && caller.run === null) throw Refusal.of('RUN_REQUIRED')
   const { runs } = services
   if (!runs.isFresh()) await reachState(services, 'stoppedRuns', () => runs.refresh())
   if (runs.isStopped(caller.runKey)) throw Refusal.of('RUN_STOPPED')
@@ -30,8 +30,9 @@ export async function requireCapability (call: Call, record: CallRecord, service
     const refusals = await reachState(services, 'refusals', () => runs.refusals(caller.tag, caller.runKey, action.id))
     if (refusals >= refusalsPerRun) throw Refusal.of('TOO_MANY_REFUSALS')
   }
-  // No person can be asked anywhere yet, so nothing may be read or sent for an action that needs one.
-  if (action.consent !== 'none') throw Refusal.of('CONSENT_UNAVAILABLE')
+  // Where nobody can say yes, nothing may be read or sent for an action that needs it.
+  const canBeAsked = services.people !== null && action.requirement.roles.length > 0
+  if (action.consent !== 'none' && !canBeAsked) throw Refusal.of('CONSENT_UNAVAILABLE')
   return { call, action, catalog }
 }
 
@@ -43,10 +44,18 @@ export function mayCall (catalog: Catalog, caller: Pick<Caller, 'roles' | 'claim
   return granted && (caller.claimedActions === null || caller.claimedActions.includes(actionId)) ? action : null
 }
 
-/** Without a run only observations are callable, so only they are listed. */
+/** What leaves a record does, and so does what a person is asked for: a yes is given to a run. */
+const needsRun = (action: Action): boolean => action.write || action.consent !== 'none'
+
+/** Without a run only observations that nobody is asked for are callable, so only they are listed. */
 export function callableActions (catalog: Catalog, caller: Pick<Caller, 'roles' | 'claimedActions' | 'run'>): readonly Action[] {
   const granted = grantedActions(catalog, caller.roles, caller.claimedActions)
-  return caller.run === null ? granted.filter(action => !action.write) : granted
+  return caller.run === null ? granted.filter(action => !needsRun(action)) : granted
+}
+
+/** What of it is listed: a version whose time is over is not. */
+export function listableActions (catalog: Catalog, caller: Pick<Caller, 'roles' | 'claimedActions' | 'run'>, now: Date): readonly Action[] {
+  return callableActions(catalog, caller).filter(action => !isRetired(action, now))
 }
 
 /** `sunset.after` is the last day, in UTC, on which the version answers. */

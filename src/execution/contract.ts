@@ -1,5 +1,6 @@
 // What an agent may know of an action before it calls it: a line in a list, and the whole contract. Pure data of the catalog, nothing of a call.
 import type { Action, Catalog, Check, Effect, JsonObject } from '../catalog/catalog.ts'
+import { ACTION_ID_PATTERN } from '../catalog/sheet.ts'
 import { ERRORS, isErrorCode, Refusal, type ErrorCode, type Step } from '../errors.ts'
 
 export interface ListedAction {
@@ -24,6 +25,11 @@ export interface ListQuery {
 
 export interface ListPage {
   readonly actions: readonly ListedAction[]
+  readonly nextCursor: string | null
+}
+
+export interface ActionPage {
+  readonly actions: readonly Action[]
   /** null: nothing is left. */
   readonly nextCursor: string | null
 }
@@ -32,12 +38,18 @@ export interface ListPage {
  * A page of what is granted, in the catalog's order.
  * @throws Refusal MALFORMED_REQUEST where the cursor is none of ours or of another catalog
  */
-export function listedActions (catalog: Catalog, granted: readonly Action[], ask: ListQuery): ListPage {
+export function pageOf (catalog: Catalog, granted: readonly Action[], ask: ListQuery): ActionPage {
   const words = (ask.query ?? '').toLowerCase().split(/\s+/).filter(word => word !== '')
   const rest = granted.slice(placeAfter(catalog, granted, ask.cursor))
     .filter(action => (ask.effect === null || action.effect === ask.effect) && mentions(action, words))
   const page = rest.slice(0, ask.limit)
-  return { actions: page.map(lineOf), nextCursor: rest.length > page.length ? cursorAfter(catalog, page.at(-1)!) : null }
+  return { actions: page, nextCursor: rest.length > page.length ? cursorAfter(catalog, page.at(-1)!) : null }
+}
+
+/** The same as lines. @throws Refusal as `pageOf` */
+export function listedActions (catalog: Catalog, granted: readonly Action[], ask: ListQuery): ListPage {
+  const { actions, nextCursor } = pageOf(catalog, granted, ask)
+  return { actions: actions.map(lineOf), nextCursor }
 }
 
 function mentions (action: Action, words: readonly string[]): boolean {
@@ -57,21 +69,21 @@ const lineOf = (action: Action): ListedAction => ({
   retry: action.retry,
 })
 
+const ACTION_ID = new RegExp(ACTION_ID_PATTERN)
+
 const cursorAfter = (catalog: Catalog, last: Action): string => Buffer.from(`${catalog.digest}\n${last.id}`).toString('base64url')
 
-/** Index of the first granted action behind the cursor. The action it names may have been taken from this caller since; its place has not moved. */
+/**
+ * Index of the first granted action behind the cursor. Actions are in the order of their ids, so the place holds whatever was taken from this caller
+ * since; and whoever writes a cursor by hand does not learn whether there is an action of that name.
+ */
 function placeAfter (catalog: Catalog, granted: readonly Action[], cursor: string | null): number {
   if (cursor === null) return 0
   const [digest, id] = Buffer.from(cursor, 'base64url').toString('utf8').split('\n')
-  if (digest !== catalog.digest || id === undefined || !catalog.actions.has(id)) {
+  if (digest !== catalog.digest || id === undefined || !ACTION_ID.test(id)) {
     throw Refusal.of('MALFORMED_REQUEST', { rule: 'cursor', hint: 'The cursor does not belong to the catalog in force; begin again without one.' })
   }
-  const before = new Set<string>()
-  for (const known of catalog.actions.keys()) {
-    before.add(known)
-    if (known === id) break
-  }
-  return granted.filter(action => before.has(action.id)).length
+  return granted.filter(action => action.id <= id).length
 }
 
 export interface ContractError {

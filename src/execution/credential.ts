@@ -3,6 +3,7 @@ import type { Credential } from '../credentials/credential.ts'
 import type { Reserved } from './reserve.ts'
 import type { Services } from './services.ts'
 import { Refusal } from '../errors.ts'
+import { failpoint } from '../failpoints.ts'
 import { closeUnsent } from './write-down.ts'
 import { unsent } from '../attempts/attempt.ts'
 
@@ -15,7 +16,9 @@ export interface Authorised {
 export async function obtainCredential (reserved: Reserved, services: Services): Promise<Authorised> {
   const { action, call } = reserved.facts.scoped.valid.capable
   try {
+    if (action.write) await failpoint('before_credential')
     const credential = await services.credentials.obtain(action.upstream, call.caller.tenant, action.write ? 'write' : 'read')
+    if (action.write) await failpoint('after_credential')
     return { reserved, credential }
   } catch (error) {
     const refusal = error instanceof Refusal ? error : Refusal.of('CREDENTIAL_UNAVAILABLE')

@@ -1,10 +1,10 @@
 // Step 12: the one send. Before it the attempt is durably marked as dispatched and the intent stands on disk in the audit; whether a byte left is
 // decided by the client's sendHeaders channel alone.
-import { setTimeout as sleep } from 'node:timers/promises'
 import { SEND_WINDOW_MS, unsent, type AttemptRecord } from '../attempts/attempt.ts'
 import { sha256Hex } from '../attempts/identity.ts'
 import { sendOnce } from '../attempts/send.ts'
 import { Refusal } from '../errors.ts'
+import { failpoint } from '../failpoints.ts'
 import type { LostCause, Reply } from '../upstream/wire.ts'
 import type { Authorised } from './credential.ts'
 import type { CallRecord } from './record.ts'
@@ -13,7 +13,6 @@ import { repeatSafely } from './safe-read.ts'
 import type { Services } from './services.ts'
 import { closeUnsent } from './write-down.ts'
 import { messageOf, timedState } from './state.ts'
-import { endOfTurn } from './turn.ts'
 
 /** What came back, and for a write the attempt as it is durable. */
 export interface Sent {
@@ -32,7 +31,7 @@ export async function dispatch (authorised: Authorised, record: CallRecord, serv
     ? { reserved, attempt: null, reply: await observe(authorised, services) }
     : await write(authorised, reserved.attempt, record, services)
   record.upstreamAnswered(sent.reply)
-  await endOfTurn()
+  await services.clock.endOfTurn()
   return sent
 }
 
@@ -41,7 +40,7 @@ function observe (authorised: Authorised, services: Services): Promise<Reply> {
   const { action, call } = reserved.facts.scoped.valid.capable
   const send = (timeoutMs: number): Promise<Reply> =>
     sendOnce(services, action.upstream, call.caller.tenant, reserved.request, credential, 'read',
-      { kind: 'read', timeoutMs, sendByMs: null, attemptId: null })
+      { kind: 'read', timeoutMs, sendByMs: null, attemptId: null, epoch: reserved.epoch })
   // Only the sheet knows whether asking twice is harmless: a GET can count, bill or mark as read.
   return action.retry === 'safe' ? repeatSafely(action.id, action.limits.timeoutMs, services, send) : send(action.limits.timeoutMs)
 }
@@ -49,20 +48,25 @@ function observe (authorised: Authorised, services: Services): Promise<Reply> {
 async function write (authorised: Authorised, attempt: AttemptRecord, record: CallRecord, services: Services): Promise<Sent> {
   const { reserved, credential } = authorised
   const { action, call } = reserved.facts.scoped.valid.capable
+  const { clock } = services
   // The window opens before the store is asked, so that a slow reply of the store can only shorten it.
-  const sendByMs = performance.now() + SEND_WINDOW_MS
+  const sendByMs = clock.nowMs() + SEND_WINDOW_MS
+  await failpoint('before_mark')
   const marked = await mark(reserved, attempt, record, services)
+  await failpoint('after_mark')
   // Where the store has lost the attempt, a repeat may have begun it anew: a mark under another token is no leave to send, nor ours to close.
   if (marked.token !== attempt.token) throw endedBeforeDispatch(marked)
   if (marked.state !== 'dispatched') return closeUndispatched(marked, services)
   const send = (): Promise<Reply> => sendOnce(services, action.upstream, call.caller.tenant, reserved.request, credential, 'write',
-    { kind: 'write', timeoutMs: action.limits.timeoutMs, sendByMs, attemptId: attempt.id })
+    { kind: 'write', timeoutMs: action.limits.timeoutMs, sendByMs, attemptId: attempt.id, epoch: reserved.epoch })
+  await failpoint('before_send')
   let reply = await send()
-  for (let pauseMs = 100; reply.kind === 'unsent' && isOfTheMoment(reply) && performance.now() + pauseMs < sendByMs; pauseMs *= 3) {
-    await sleep(pauseMs)
+  for (let pauseMs = 100; reply.kind === 'unsent' && isOfTheMoment(reply) && clock.nowMs() + pauseMs < sendByMs; pauseMs *= 3) {
+    await clock.sleep(pauseMs)
     services.telemetry.retried({ actionId: action.id, retry: 'unsent' })
     reply = await send()
   }
+  await failpoint('after_send')
   return { reserved, attempt: marked, reply }
 }
 

@@ -70,8 +70,7 @@ async function readFact (action: Action, read: Read, bindings: Bindings, tenant:
     throw Refusal.of('CHECK_UNAVAILABLE', { internal: `read ${read.name}: upstream status ${status}` })
   }
   // What was read goes into requests, into the record and before a person: an echo of our own key must not.
-  const seen = [reply.body, Object.values(reply.headers).join('\n')]
-  if (seen.some(text => services.credentials.leaks(upstream, tenant, text))) {
+  if (services.credentials.leaks(upstream, tenant, reply.body, ...Object.values(reply.headers))) {
     services.telemetry.withheld({ actionId: action.id, code: 'RESULT_WITHHELD' })
     throw Refusal.of('CHECK_UNAVAILABLE', { retryable: false, internal: `read ${read.name}: the answer holds a secret` })
   }

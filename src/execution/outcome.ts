@@ -1,9 +1,10 @@
 // Step 13: what the reply means: the sheet's rules, else the default table. Where evidence is missing the outcome is `unknown` and says what is missing;
 // it is never guessed.
 import { readAnswer } from '../catalog/answer.ts'
-import type { Answer, Bindings, Verdict } from '../catalog/catalog.ts'
+import type { Action, Answer, Bindings, Verdict } from '../catalog/catalog.ts'
 import { COMPLETED, rejectedAs, unknownFor } from '../catalog/verdict.ts'
-import type { Settlement } from '../attempts/attempt.ts'
+import { failpoint } from '../failpoints.ts'
+import type { AttemptRecord, Finding, Settlement } from '../attempts/attempt.ts'
 import type { Sent } from './dispatch.ts'
 import type { Services } from './services.ts'
 
@@ -57,6 +58,9 @@ function judgeReply (sent: Sent): Judged {
   }
 }
 
+/** An upstream that needs longer until it can be asked keeps no agent waiting: the outcome is unknown, and the resolver goes on. */
+const SETTLING_MS_MAX = 5_000
+
 /**
  * 404, 409, 410 and 412 may be the echo of our own write, sent twice by something between us and the upstream: where the attempt has an id of its own
  * that can be looked up, that decides.
@@ -64,7 +68,9 @@ function judgeReply (sent: Sent): Judged {
 async function lookFirst (judged: Judged, services: Services): Promise<Judged> {
   const { action } = judged.sent.reserved.facts.scoped.valid.capable
   if (action.lookup === null || !action.lookup.ownId) return judged
-  const found = await services.resolver.lookUp(action, judged.sent.attempt!)
+  await failpoint('before_own_lookup')
+  const found = await lookUpSettled(action, judged.sent.attempt!, services)
+  await failpoint('after_own_lookup')
   if (found.kind === 'settled' && found.settlement.outcome !== 'rejected') {
     return { ...judged, found: found.settlement, verdict: { ...COMPLETED, outcome: found.settlement.outcome } }
   }
@@ -74,4 +80,13 @@ async function lookFirst (judged: Judged, services: Services): Promise<Judged> {
     return { ...judged, verdict: { ...COMPLETED, outcome: 'pending', reference: found.reference, retryAfterSeconds } }
   }
   return { ...judged, verdict: unknownFor(`the upstream answered ${judged.verdict.code}, and the own id could not be looked up`) }
+}
+
+/** That it is not found says something only once the upstream has had the time that its sheet declares. */
+async function lookUpSettled (action: Action, attempt: AttemptRecord, services: Services): Promise<Finding> {
+  const first = await services.resolver.lookUp(action, attempt)
+  if (first.kind !== 'absent' || first.settlesAfterMs === 0) return first
+  if (first.settlesAfterMs > SETTLING_MS_MAX) return { kind: 'inconclusive', retryAfterMs: null }
+  await services.clock.sleep(first.settlesAfterMs)
+  return services.resolver.lookUp(action, attempt)
 }

@@ -10,8 +10,7 @@ export function withinPatience (record: CallRecord, steps: Promise<Answer>, serv
   return new Promise((resolve, reject) => {
     // Before the durable mark there is no attempt to point to yet; an observation never has one.
     record.whenMarked(elapsedMs => {
-      const timer = setTimeout(() => { resolve(record.underWay()!) }, Math.max(0, PATIENCE_MS - elapsedMs))
-      record.onClose(() => { clearTimeout(timer) })
+      record.onClose(services.clock.after(Math.max(0, PATIENCE_MS - elapsedMs), () => { resolve(record.underWay()!) }))
     })
     steps.then(resolve, reject)
   })

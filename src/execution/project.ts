@@ -28,14 +28,14 @@ export function project (judged: Judged, services: Services): Projected {
     return { ...plain, result, truncated, withheld }
   }
   if (verdict.result !== undefined) {
-    return leaks(judged, JSON.stringify(verdict.result), services)
+    return leaks(judged, [JSON.stringify(verdict.result)], services)
       ? unusable(plain, 'RESULT_WITHHELD', action.write, services, action.id)
       : { ...plain, result: verdict.result }
   }
   if (action.view === null || verdict.outcome !== 'completed') return plain
   try {
-    const { result, truncated } = action.view.project(judged.bindings)
-    if (leaks(judged, JSON.stringify(result), services)) return unusable(plain, 'RESULT_WITHHELD', action.write, services, action.id)
+    const { result, truncated, text } = action.view.project(judged.bindings)
+    if (leaks(judged, [text], services)) return unusable(plain, 'RESULT_WITHHELD', action.write, services, action.id)
     return { ...plain, result, truncated }
   } catch (error) {
     if (!(error instanceof ProjectionFault)) throw error
@@ -53,7 +53,7 @@ function unusable (plain: Projected, code: ErrorCode, write: boolean, services: 
 /** A reference is kept, shown to operators and sent with look-ups: one that holds a secret is as good as none, and then nothing can be looked up. */
 function withoutSecret (judged: Judged, services: Services): Verdict {
   const { verdict, sent } = judged
-  if (sent.attempt === null || verdict.reference === null || !leaks(judged, JSON.stringify(verdict.reference), services)) return verdict
+  if (sent.attempt === null || verdict.reference === null || !leaks(judged, [JSON.stringify(verdict.reference)], services)) return verdict
   const { message } = ERRORS.OUTCOME_UNKNOWN
   return { ...verdict, outcome: 'unknown', code: 'OUTCOME_UNKNOWN', message, reference: null, missing: 'what the upstream gave as its reference holds a secret' }
 }
@@ -62,10 +62,10 @@ function withoutSecret (judged: Judged, services: Services): Verdict {
 function holdsSecret (judged: Judged, services: Services): boolean {
   const { reply } = judged.sent
   if (reply.kind !== 'answer') return false
-  return (reply.body.length > 0 && leaks(judged, reply.body, services)) || leaks(judged, Object.values(reply.headers).join('\n'), services)
+  return leaks(judged, [reply.body, ...Object.values(reply.headers)], services)
 }
 
-function leaks (judged: Judged, bytes: Buffer | string, services: Services): boolean {
+function leaks (judged: Judged, texts: ReadonlyArray<Buffer | string>, services: Services): boolean {
   const { action, call } = judged.sent.reserved.facts.scoped.valid.capable
-  return services.credentials.leaks(action.upstream, call.caller.tenant, bytes)
+  return services.credentials.leaks(action.upstream, call.caller.tenant, ...texts)
 }

@@ -1,15 +1,21 @@
 // The one record of a call: what each step learned. From it the answer is made, and in `close`, whatever happened above, the single audit line, metric
 // set and log line.
 import type { AttemptRecord } from '../attempts/attempt.ts'
+import type { ProposalRecord } from '../consent/proposal.ts'
 import type { Action, Target } from '../catalog/catalog.ts'
+import { rejectedAs } from '../catalog/verdict.ts'
 import { Refusal, type Step } from '../errors.ts'
+import { passFailpoint } from '../failpoints.ts'
 import type { Actor, CallEvent, IntentEvent } from '../telemetry/telemetry.ts'
 import type { Reply } from '../upstream/wire.ts'
-import { attemptAnswer, observationAnswer, refusalAnswer, unknownAnswer } from './answer.ts'
+import { actorOf } from './actor.ts'
+import { attemptAnswer, observationAnswer, refusalAnswer, unknownAnswer, withoutResult } from './answer.ts'
 import type { Arrival, Call, Caller, Valid } from './call.ts'
 import type { Answer } from './envelope.ts'
 import type { AlreadySo } from './facts.ts'
-import type { Duplicate } from './recall.ts'
+import { proposalAnswer } from './proposal-answer.ts'
+import type { Proposed } from './recall-proposal.ts'
+import type { Duplicate } from './repeat.ts'
 import type { Services } from './services.ts'
 import type { Settled } from './settle.ts'
 import { messageOf } from './state.ts'
@@ -40,13 +46,15 @@ export class CallRecord {
   #refusal: Refusal | null = null
   #internal: string | null = null
   #ended = false
+  #proposal: ProposalRecord | null = null
+  #giveBack: (() => void) | null = null
 
   constructor (arrival: Arrival, services: Services) {
     this.#arrival = arrival
     this.#services = services
   }
 
-  authenticated (caller: Caller): Caller { return this.#caller = caller }
+  identified (caller: Caller): void { this.#caller = caller }
   decoded (call: Call): Call { return this.#call = call }
   /** The caller may know of it; whether it may be called now is not decided yet. */
   found (action: Action): void { this.#action = action }
@@ -58,7 +66,7 @@ export class CallRecord {
   marking (): void { this.#markTried = true }
   marked (): void {
     this.#durableMark = true
-    this.#whenMarked?.(performance.now() - this.#arrival.arrivedAtMs)
+    this.#whenMarked?.(this.#services.clock.nowMs() - this.#arrival.arrivedAtMs)
   }
 
   /** @param listener told how long after the arrival that was */
@@ -81,6 +89,7 @@ export class CallRecord {
       actionId: attempt.action,
       definition: attempt.definition,
       attemptId: attempt.id,
+      approval: this.#proposal === null ? null : { id: this.#proposal.id, digest: this.#proposal.digest },
       argumentsMark: identity.mark('arguments', attempt.args),
       targetMark: attempt.target === null ? null : identity.mark('target', attempt.target.type, attempt.target.id),
       requestMark: this.#requestMark ?? '',
@@ -91,11 +100,29 @@ export class CallRecord {
   willSend (requestMark: string): void { this.#requestMark = requestMark }
 
   duplicate (duplicate: Duplicate): Answer {
+    this.#requireUnlocked()
     this.#attempt = duplicate.record
     return this.#answer = attemptAnswer(duplicate.record, this.#arrival.correlationId, { duplicate: true })
   }
 
+  /** Nothing is sent: a person is asked first. */
+  proposed ({ held, duplicate }: Proposed): Answer {
+    this.#requireUnlocked()
+    this.#proposal = held.record
+    return this.#answer = proposalAnswer(held, this.#arrival.correlationId, { duplicate }, this.#services)
+  }
+
+  /** What this call carries out. */
+  committing (proposal: ProposalRecord): void { this.#proposal = proposal }
+
+  /** A use of a grant; it is given back where the answer proves that nothing left for it. */
+  spending (grant: ProposalRecord, giveBack: () => void): void {
+    this.#proposal = grant
+    this.#giveBack = giveBack
+  }
+
   alreadySo (known: AlreadySo): Answer {
+    this.#requireUnlocked()
     return this.#answer = observationAnswer({
       correlationId: this.#arrival.correlationId,
       action: this.#arrival.actionId,
@@ -108,20 +135,23 @@ export class CallRecord {
     })
   }
 
-  settled (settled: Settled): Answer {
+  /** @param locked meanwhile: what became of the call is told, and nothing of what the upstream said */
+  settled (settled: Settled, locked: boolean): Answer {
     const { correlationId, actionId } = this.#arrival
     const { projected, attempt } = settled
     this.#ended = settled.ended
     this.#internal = projected.unusable ?? projected.verdict.missing
     if (attempt !== null) {
+      passFailpoint('before_answer')
       this.#attempt = attempt
-      return this.#answer = attemptAnswer(attempt, correlationId, { duplicate: false, recorded: settled.recorded })
+      const answer = attemptAnswer(attempt, correlationId, { duplicate: false, recorded: settled.recorded, lookedUp: this.#isLookedUp() })
+      return this.#answer = locked ? withoutResult(answer) : answer
     }
     return this.#answer = observationAnswer({
       correlationId,
       action: actionId,
-      verdict: projected.verdict,
-      result: projected.result,
+      verdict: locked ? rejectedAs('VAULT_LOCKED') : projected.verdict,
+      result: locked ? null : projected.result,
       truncated: projected.truncated,
       sent: projected.judged.left,
       upstreamStatus: this.#upstreamStatus(),
@@ -137,22 +167,37 @@ export class CallRecord {
       const attempt = this.#attempt
       const missing = 'the broker met a fault of its own after the durable mark'
       this.#services.background(writeDown(attempt, { type: 'lose', token: attempt.token, missing, reference: null }, this.#services))
-      return this.#answer = unknownAnswer(attempt, correlationId)
+      return this.#answer = unknownAnswer(attempt, correlationId, this.#isLookedUp())
     }
-    const refusal = error instanceof Refusal ? error : Refusal.of('INTERNAL', { internal: messageOf(error) })
+    const refusal = this.#unlessLocked(error instanceof Refusal ? error : Refusal.of('INTERNAL', { internal: messageOf(error) }))
     this.#refusal = refusal
     this.#internal = refusal.details.internal ?? null
-    return this.#answer = refusalAnswer(refusal, correlationId, this.#action === null ? null : this.#arrival.actionId)
+    const named = this.#action !== null && refusal.code !== 'VAULT_LOCKED'
+    return this.#answer = refusalAnswer(refusal, correlationId, named ? this.#arrival.actionId : null)
+  }
+
+  #isLookedUp (): boolean { return this.#action === null || this.#action.lookup !== null }
+
+  #requireUnlocked (): void {
+    if (this.#services.lock.isLocked()) throw Refusal.of('VAULT_LOCKED')
+  }
+
+  /** Whoever is refused after the vault was locked is not told more than everyone else is. */
+  #unlessLocked (refusal: Refusal): Refusal {
+    if (!this.#services.lock.isLocked() || refusal.code === 'VAULT_LOCKED' || refusal.step === 'authenticate') return refusal
+    return Refusal.of('VAULT_LOCKED', { internal: `it would have been ${refusal.code}; ${refusal.details.internal ?? ''}` }, refusal.step)
   }
 
   close (): void {
     for (const closer of this.#closers) closer()
+    if (this.#answer !== null && (this.#answer.status >= 300 || this.#answer.envelope.duplicate === true)) this.#giveBack?.()
     const caller = this.#caller
     const action = this.#action
     if (caller !== null && action !== null && action.limits.refusalsPerRun !== null && isOfTheAgent(this.#refusal)) {
       this.#services.background(this.#services.runs.refused(caller.tag, caller.runKey, action.id).catch(() => undefined))
     }
-    const durationMs = performance.now() - this.#arrival.arrivedAtMs
+    const durationMs = this.#services.clock.nowMs() - this.#arrival.arrivedAtMs
+    if (this.#attempt !== null) passFailpoint('before_audit_line')
     this.#services.telemetry.callSoon(() => this.#event(durationMs))
   }
 
@@ -166,6 +211,7 @@ export class CallRecord {
     return {
       correlationId: arrival.correlationId,
       surface: arrival.surface,
+      traceId: traceIdOf(arrival.traceparent),
       actor: this.#actor(),
       source: arrival.source,
       asked: arrival.actionId,
@@ -182,6 +228,7 @@ export class CallRecord {
       reasonMark: this.#call === null || this.#call.reason === null ? null : identity.mark('reason', this.#call.reason),
       targetMark: target === null ? null : identity.mark('target', target.type, target.id),
       versionMark: target === null || target.version === null ? null : identity.mark('version', target.version),
+      proposalId: this.#proposal?.id ?? null,
       attemptId: this.#attempt?.id ?? null,
       attemptState: this.#attempt?.state ?? null,
       ended: this.#ended,
@@ -210,21 +257,11 @@ export class CallRecord {
   }
 }
 
+/** W3C Trace Context §3.2: 32 hexadecimal digits that are not all 0; of another form it is none. */
+const traceIdOf = (traceparent: string | undefined): string | null =>
+  /^[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}/.exec(traceparent?.slice(0, 64) ?? '')?.[1] ?? null
+
 /** What the network did: `unsent address_refused`. */
 const whyLost = (reply: Reply | null): string | null => reply === null || reply.kind === 'answer' ? null : `${reply.kind} ${reply.cause}`
 
 const NOBODY: Actor = Object.freeze({ kind: 'agent', iss: null, subMark: null, runMark: null, tenant: null })
-
-/** A caller is made once a token, and so are its marks. */
-const actors = new WeakMap<Caller, Actor>()
-
-export function actorOf (caller: Caller, services: Pick<Services, 'identity'>): Actor {
-  let actor = actors.get(caller)
-  if (actor === undefined) {
-    const { iss, sub, tenant, run } = caller
-    const runMark = run === null ? null : services.identity.mark('run', iss, sub, tenant, run)
-    actor = { kind: 'agent', iss, tenant, subMark: services.identity.mark('sub', iss, sub), runMark }
-    actors.set(caller, actor)
-  }
-  return actor
-}

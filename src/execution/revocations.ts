@@ -54,10 +54,13 @@ export function createRevocations ({ path, clock = SYSTEM_CLOCK, onRead }: Revoc
         checkedAtMs = nowMs
         check()
       }
-      return list === 'everything' || list.jtis.has(nameOf(iss, jti)) || list.subs.has(nameOf(iss, sub))
+      // Nearly always there is none, and then no name is made.
+      return list === 'everything' || holds(list.jtis, iss, jti) || holds(list.subs, iss, sub)
     },
   }
 }
+
+const holds = (names: ReadonlySet<string>, iss: string, id: string): boolean => names.size > 0 && names.has(nameOf(iss, id))
 
 /** An id is the issuer's own; two issuers may have the same one. */
 const nameOf = (iss: string, id: string): string => JSON.stringify([iss, id])

@@ -10,6 +10,8 @@ export interface Runs {
   /** The view of the stopped runs is young enough to rest a call on; where it is not, `refresh` comes first. */
   isFresh (): boolean
   isStopped (runKey: string): boolean
+  /** By their keys. */
+  stopped (): ReadonlySet<string>
   /** How often calls of this action were refused in this run, as far as is known here. @throws StateUnavailable where nothing is known of it yet */
   refusals (tag: string, runKey: string, action: string): Promise<number>
   /** Counts in the background; the answer does not wait for it. */
@@ -20,8 +22,14 @@ export interface Runs {
   refresh (): Promise<void>
 }
 
-/** @param nowMs monotonic */
-export function createRuns (store: Store, nowMs: () => number = () => performance.now()): Runs {
+export interface RunsOptions {
+  /** Monotonic. */
+  readonly nowMs?: () => number
+  /** Ends what a run that is stopped still has waiting for people. Where that cannot be done now, the sweep does it. */
+  readonly endOf?: (runKey: string) => Promise<void>
+}
+
+export function createRuns (store: Store, { nowMs = () => performance.now(), endOf = async () => {} }: RunsOptions = {}): Runs {
   let stopped: ReadonlySet<string> = new Set()
   let readAtMs = -Infinity
   let reading: Promise<void> | null = null
@@ -40,6 +48,7 @@ export function createRuns (store: Store, nowMs: () => number = () => performanc
   return {
     isFresh: () => nowMs() - readAtMs <= VIEW_AGE_MS_MAX,
     isStopped: runKey => stopped.has(runKey),
+    stopped: () => stopped,
     async refusals (tag, runKey, action) {
       const name = `${runKey} ${action}`
       const known = refusals.get(name)
@@ -60,6 +69,7 @@ export function createRuns (store: Store, nowMs: () => number = () => performanc
       await store.stopRun(tag, runKey)
       stoppedHere.set(runKey, nowMs())
       stopped = new Set([...stopped, runKey])
+      await endOf(runKey).catch(() => undefined)
     },
     refresh () {
       reading ??= read().finally(() => { reading = null })

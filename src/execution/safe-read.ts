@@ -1,10 +1,10 @@
 // Sends that are safe to repeat are repeated: two more tries inside one time-out where nothing usable came back.
-import { setTimeout as sleep } from 'node:timers/promises'
 import { readOnce, type ReadAsk, type SendPorts } from '../attempts/send.ts'
-import type { Reply } from '../upstream/wire.ts'
+import type { LostCause, Reply } from '../upstream/wire.ts'
 
 const TRIES = 3
 const PAUSE_MS = 100
+const LASTING: ReadonlySet<LostCause> = new Set(['address_refused', 'tls', 'too_large', 'shutting_down', 'locked'])
 
 export async function safeRead (actionId: string, ask: ReadAsk, ports: SendPorts): Promise<Reply> {
   return repeatSafely(actionId, ask.timeoutMs, ports, timeoutMs => readOnce({ ...ask, timeoutMs }, ports))
@@ -13,11 +13,11 @@ export async function safeRead (actionId: string, ask: ReadAsk, ports: SendPorts
 export async function repeatSafely (
   actionId: string, timeoutMs: number, ports: SendPorts, send: (timeoutMs: number) => Promise<Reply>
 ): Promise<Reply> {
-  const endsAtMs = performance.now() + timeoutMs
+  const endsAtMs = ports.clock.nowMs() + timeoutMs
   let reply = await send(timeoutMs)
   for (let tries = 1; tries < TRIES && isWorthAsking(reply); tries++) {
-    await sleep(PAUSE_MS * tries)
-    const leftMs = endsAtMs - performance.now()
+    await ports.clock.sleep(PAUSE_MS * tries)
+    const leftMs = endsAtMs - ports.clock.nowMs()
     if (leftMs < PAUSE_MS) break
     ports.telemetry.retried({ actionId, retry: 'safe' })
     reply = await send(leftMs)
@@ -28,5 +28,5 @@ export async function repeatSafely (
 /** Faults of the way or of the moment; an address that may not be dialled stays one. */
 function isWorthAsking (reply: Reply): boolean {
   if (reply.kind === 'answer') return reply.status === 408 || reply.status >= 500
-  return reply.cause !== 'address_refused' && reply.cause !== 'tls' && reply.cause !== 'too_large' && reply.cause !== 'shutting_down'
+  return !LASTING.has(reply.cause)
 }

@@ -2,11 +2,15 @@
 import type { Identity } from '../attempts/identity.ts'
 import type { Resolver } from '../attempts/resolver.ts'
 import type { Action, Catalog } from '../catalog/catalog.ts'
+import type { Clock } from '../clock.ts'
+import type { ConsentEvents } from '../consent/events.ts'
 import type { Credentials } from '../credentials/credential.ts'
 import type { Store } from '../store/store.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import type { UpstreamClient } from '../upstream/wire.ts'
-import type { TokenVerifier } from './authenticate.ts'
+import type { TokenVerifier } from './access-token.ts'
+import type { Lock } from './lock.ts'
+import type { People } from './people.ts'
 import type { Runs } from './runs.ts'
 
 export interface Services {
@@ -18,8 +22,15 @@ export interface Services {
   readonly telemetry: Telemetry
   readonly resolver: Resolver
   readonly runs: Runs
+  readonly lock: Lock
+  /** null: no person can be asked. */
+  readonly people: People | null
+  readonly consentEvents: ConsentEvents
+  readonly clock: Clock
   /** The catalog in force. */
   catalog (): Catalog
+  /** Another replica that is alive serves the catalog of this digest. */
+  isServedElsewhere (catalogDigest: string): boolean
   /** A definition that is in force or that something unsettled still refers to. */
   definition (digest: string): Action | null
   /** Wall clock, for expressions and answers only: no decision about an attempt rests on it. */

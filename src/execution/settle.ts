@@ -1,6 +1,7 @@
 // Step 15, its durable half: how the call ended becomes one event of its attempt. (What is told of it, audit, metrics and log, is record.ts.)
 import type { AttemptEvent, AttemptRecord, Evidence } from '../attempts/attempt.ts'
 import { Refusal, type ErrorCode } from '../errors.ts'
+import { failpoint } from '../failpoints.ts'
 import type { Projected } from './project.ts'
 import type { Services } from './services.ts'
 import { writeDown } from './write-down.ts'
@@ -19,7 +20,9 @@ export async function settle (projected: Projected, services: Services): Promise
   const { judged, verdict } = projected
   const { attempt } = judged.sent
   if (attempt !== null) {
+    await failpoint('before_settle')
     const written = await writeDown(attempt, eventOf(projected, attempt), services)
+    await failpoint('after_settle')
     if (judged.left) {
       if (written.record.state !== 'settled') services.resolver.nudge()
       return { projected, attempt: written.record, recorded: written.recorded, ended: written.own && written.record.state === 'settled' }

@@ -3,7 +3,7 @@ import { Refusal } from '../errors.ts'
 import type { Services } from './services.ts'
 
 /** @throws Refusal STATE_UNAVAILABLE: nothing was sent on the strength of this */
-export async function reachState<T> (services: Pick<Services, 'telemetry'>, verb: string, ask: () => Promise<T>): Promise<T> {
+export async function reachState<T> (services: Pick<Services, 'telemetry' | 'clock'>, verb: string, ask: () => Promise<T>): Promise<T> {
   try {
     return await timedState(services, verb, ask)
   } catch (error) {
@@ -12,15 +12,15 @@ export async function reachState<T> (services: Pick<Services, 'telemetry'>, verb
 }
 
 /** The same, for whoever must tell a store that cannot answer from everything else. */
-export async function timedState<T> (services: Pick<Services, 'telemetry'>, verb: string, ask: () => Promise<T>): Promise<T> {
-  const startedAtMs = performance.now()
+export async function timedState<T> (services: Pick<Services, 'telemetry' | 'clock'>, verb: string, ask: () => Promise<T>): Promise<T> {
+  const startedAtMs = services.clock.nowMs()
   let ok = false
   try {
     const answer = await ask()
     ok = true
     return answer
   } finally {
-    services.telemetry.store({ verb, ok, durationMs: performance.now() - startedAtMs })
+    services.telemetry.store({ verb, ok, durationMs: services.clock.nowMs() - startedAtMs })
   }
 }
 

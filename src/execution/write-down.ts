@@ -1,14 +1,13 @@
 // What became of an attempt is written down here, and nowhere else in a call. A store that cannot take it is asked again in the background until it
 // does: the answer is then true, and says `recorded: false`.
-import { setTimeout as sleep } from 'node:timers/promises'
+import { randomUUID } from 'node:crypto'
 import { advance, type AttemptEvent, type AttemptRecord, type Settlement } from '../attempts/attempt.ts'
+import { failpoint } from '../failpoints.ts'
 import type { Advanced } from '../store/store.ts'
 import type { Services } from './services.ts'
 import { timedState } from './state.ts'
 
 const PAUSE_MS_MAX = 5_000
-/** A settlement that could not be written in this time is left to the look-up that its deadline starts. */
-const KEEP_TRYING_MS = 10 * 60_000
 
 export interface Written {
   readonly record: AttemptRecord
@@ -21,16 +20,17 @@ export interface Written {
  * Tells the store what the owner of the send knows. The record that comes back is the truth: where a look-up or a person was faster, theirs stands.
  */
 export async function writeDown (held: AttemptRecord, event: AttemptEvent, services: Services): Promise<Written> {
+  const changeId = randomUUID()
   try {
-    const advanced = await timedState(services, event.type, () => report(held, event, services))
+    const advanced = await timedState(services, event.type, () => report(held, event, changeId, services))
     // A record that is gone has no other witness, so its end is told here; one that was begun anew has whoever began it.
     if (advanced.kind === 'missing') return { record: asTold(held, event), recorded: false, own: true }
     const record = heard(advanced, services)
     // Nor does what contradicts the upstream's own answer to this call change what that answer was.
     if (record.token !== held.token || isContradicted(advanced)) return { record: asTold(held, event), recorded: false, own: false }
-    return { record, recorded: true, own: isOwn(advanced, event) }
+    return { record, recorded: true, own: advanced.kind === 'changed' }
   } catch {
-    services.background(keepTrying(held, event, services))
+    services.background(keepTrying(held, event, changeId, services))
     return { record: asTold(held, event), recorded: false, own: false }
   }
 }
@@ -42,46 +42,45 @@ function asTold (held: AttemptRecord, event: AttemptEvent): AttemptRecord {
 }
 
 /**
- * A store that lost the end of what it was told may have forgotten the durable mark. Left so, the sweeper would close as never sent what was sent, and
- * its key would be free for a second send. The owner of the token knows better: the mark is made again, and then its event applies.
+ * A store that lost the end of what it was told may have forgotten the durable mark. Left so, the sweeper would close as never sent what was sent,
+ * and its key would be free for a second send. The owner of the token knows better: the mark is made again, and then its event applies.
  */
-async function report (held: AttemptRecord, event: AttemptEvent, services: Services): Promise<Advanced> {
-  const advanced = await services.store.advance(held, event)
+async function report (held: AttemptRecord, event: AttemptEvent, changeId: string, services: Services): Promise<Advanced> {
+  const advanced = await services.store.advance(held, event, changeId)
   if (advanced.kind === 'missing' || advanced.record.token !== held.token) {
     services.telemetry.integrity({ attemptId: held.id, what: 'foreign_record' })
   }
   if (advanced.kind !== 'refused' || !advanced.alarm || advanced.record.state !== 'prepared') return advanced
   services.telemetry.integrity({ attemptId: held.id, what: 'contradicting_evidence' })
   const marked = await services.store.advance(advanced.record, { type: 'dispatch', token: held.token })
-  return marked.kind === 'missing' ? marked : services.store.advance(marked.record, event)
+  return marked.kind === 'missing' ? marked : services.store.advance(marked.record, event, changeId)
 }
 
 /** It is proved that no byte left: the attempt ends, and its key is free again. */
 export async function closeUnsent (attempt: AttemptRecord | null, settlement: Settlement, services: Services): Promise<void> {
-  if (attempt !== null) await writeDown(attempt, { type: 'settle', token: attempt.token, settlement }, services)
+  if (attempt === null) return
+  await failpoint('before_close_unsent')
+  await writeDown(attempt, { type: 'settle', token: attempt.token, settlement }, services)
 }
 
-async function keepTrying (held: AttemptRecord, event: AttemptEvent, services: Services): Promise<void> {
-  const endsAtMs = performance.now() + KEEP_TRYING_MS
-  for (let pauseMs = 200; performance.now() < endsAtMs; pauseMs = Math.min(pauseMs * 2, PAUSE_MS_MAX)) {
-    // This wait alone keeps no process alive: after the drain the deadline that stands in the store is left to the next one.
-    await sleep(pauseMs, undefined, { ref: false })
+/** Asks with the same change id, so that the store says whether what stands there is our own doing: then its end is ours to tell. */
+async function keepTrying (held: AttemptRecord, event: AttemptEvent, changeId: string, services: Services): Promise<void> {
+  const { clock } = services
+  // Until it lands: while the store is away nothing new is sent, so that there are never more of these than writes that were under way.
+  for (let pauseMs = 200; ; pauseMs = Math.min(pauseMs * 2, PAUSE_MS_MAX)) {
+    // This wait alone keeps no process alive: after the drain the journal has it for the next process, or the deadline that stands in the store does.
+    await clock.sleep(pauseMs, 'idle')
     try {
-      const advanced = await report(held, event, services)
+      await failpoint('before_settle_again')
+      const advanced = await report(held, event, changeId, services)
       if (advanced.kind === 'missing') return
       const record = heard(advanced, services)
-      if (isOwn(advanced, event) && record.settlement?.sent === true) tellLateEnd(record, services)
+      if (advanced.kind === 'changed' && record.settlement?.sent === true) tellLateEnd(record, services)
       return
     } catch {
       // The next turn asks again: every event is idempotent by its token.
     }
   }
-}
-
-/** Where the reply to an earlier asking was lost, what stands there now may be our own doing. */
-function isOwn (advanced: Advanced, event: AttemptEvent): boolean {
-  if (advanced.kind === 'changed') return true
-  return advanced.kind === 'already' && event.type === 'settle' && advanced.record.settlement?.evidence.source === event.settlement.evidence.source
 }
 
 /** The call was answered before its end could be written down. */

@@ -8,12 +8,18 @@ export const BODY_BYTES_MAX = 64 * 1024
 // RFC 9110 §8.3.1: type and parameter names are case-insensitive. Nothing but UTF-8 is JSON here, whatever a parameter says.
 const JSON_TYPE = /^application\/json(?:; ?charset=(?:utf-8|"utf-8"))?$/i
 
+export interface BodyLimits {
+  readonly bytesMax: number
+  /** What the media type must be; absent: JSON. */
+  readonly type?: RegExp
+}
+
 /**
  * All bytes of the body. Ends with whatever ends the connection (the listener's request timeout among them); past the limit it reads no further.
  * @throws Refusal UNSUPPORTED_MEDIA_TYPE, TOO_LARGE, or MALFORMED_REQUEST where the body ended early
  */
-export async function readBody (stream: Readable, headers: IncomingHttpHeaders, limits: { readonly bytesMax: number }): Promise<Buffer> {
-  if (headers['content-encoding'] !== undefined || !JSON_TYPE.test(headers['content-type'] ?? '')) throw Refusal.of('UNSUPPORTED_MEDIA_TYPE')
+export async function readBody (stream: Readable, headers: IncomingHttpHeaders, limits: BodyLimits): Promise<Buffer> {
+  if (headers['content-encoding'] !== undefined || !(limits.type ?? JSON_TYPE).test(headers['content-type'] ?? '')) throw Refusal.of('UNSUPPORTED_MEDIA_TYPE')
   const tooLarge = (): Refusal => Refusal.of('TOO_LARGE', { hint: `At most ${limits.bytesMax} bytes.` })
   if (Number(headers['content-length'] ?? 0) > limits.bytesMax) throw tooLarge()
 

@@ -5,6 +5,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 import { dirname } from 'node:path'
 import { CatalogFaults, isObject, type Fault, type Json, type JsonObject } from '../catalog/catalog.ts'
 import { Refusal } from '../errors.ts'
+import type { VaultKey } from '../execution/operator-lock.ts'
 import { decodeJson } from './decode.ts'
 
 export type ControlCommand =
@@ -19,7 +20,14 @@ export type ControlCommand =
     /** Why, in the words of the person. */
     readonly note: string
   }
-  | { readonly command: 'runs stop', readonly iss: string, readonly sub: string, readonly tenant: string, readonly run: string }
+  /** `iss` null: the one whose tokens the broker takes. */
+  | { readonly command: 'runs stop', readonly iss: string | null, readonly sub: string, readonly tenant: string, readonly run: string, readonly note?: string }
+  /** `note`: why, in the words of the person. */
+  | { readonly command: 'state accept-loss', readonly note: string }
+  | { readonly command: 'vault lock', readonly note: string }
+  /** `key`: opens the vault of this replica; without it its own key does, where it has one. */
+  | { readonly command: 'vault unlock', readonly note: string, readonly key?: VaultKey | null }
+  | { readonly command: 'vault status' }
 
 type Of<Name extends ControlCommand['command']> = Extract<ControlCommand, { command: Name }>
 
@@ -29,6 +37,10 @@ export interface ControlHandlers {
   readonly attempts: (command: Of<'attempts'>) => Promise<Json>
   readonly resolve: (command: Of<'resolve'>) => Promise<Json>
   readonly 'runs stop': (command: Of<'runs stop'>) => Promise<Json>
+  readonly 'state accept-loss': (command: Of<'state accept-loss'>) => Promise<Json>
+  readonly 'vault lock': (command: Of<'vault lock'>) => Promise<Json>
+  readonly 'vault unlock': (command: Of<'vault unlock'>) => Promise<Json>
+  readonly 'vault status': (command: Of<'vault status'>) => Promise<Json>
 }
 
 export type ControlAnswer =
@@ -157,7 +169,16 @@ const FORMS: { readonly [Name in ControlCommand['command']]: { readonly [Field i
     code: (value, given) => value === null || (given['outcome'] === 'rejected' && typeof value === 'string' && /^[A-Z][A-Z0-9_]{0,63}$/.test(value)),
     note: isText,
   },
-  'runs stop': { iss: isText, sub: isText, tenant: isText, run: isText },
+  'runs stop': { iss: value => value === null || isText(value), sub: isText, tenant: isText, run: isText, note: value => value === undefined || isText(value) },
+  'state accept-loss': { note: isText },
+  'vault lock': { note: isText },
+  'vault unlock': { note: isText, key: isVaultKey },
+  'vault status': {},
+}
+
+function isVaultKey (value: Json | undefined): boolean {
+  if (value === undefined || value === null) return true
+  return isObject(value) && (value['kind'] === 'passphrase' || value['kind'] === 'identity') && isText(value['value']) && Object.keys(value).length === 2
 }
 
 function isText (value: Json | undefined): boolean {

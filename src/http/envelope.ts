@@ -16,9 +16,6 @@ export function refusalOf (error: unknown): { readonly refusal: Refusal, readonl
 const FRAMEWORK_CODES: { readonly [code: string]: ErrorCode | undefined } = {
   FST_ERR_BAD_URL: 'MALFORMED_REQUEST',
   FST_ERR_MAX_PARAM_LENGTH: 'MALFORMED_REQUEST',
-  FST_ERR_ROUTE_MISSING_CONTENT_TYPE: 'UNSUPPORTED_MEDIA_TYPE',
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'UNSUPPORTED_MEDIA_TYPE',
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'MALFORMED_REQUEST',
 }
 
 export const sendRefusal = (reply: FastifyReply, refusal: Refusal): FastifyReply =>
@@ -43,7 +40,7 @@ function textOf (answer: Answer): string {
 
 function sendText (reply: FastifyReply, status: number, text: string): FastifyReply {
   // RFC 9110 §11.6.1: a 401 must name a scheme. RFC 6750 §3.1: an error is named only where a token was sent.
-  if (status === ERRORS.UNAUTHENTICATED.status) {
+  if (status === ERRORS.UNAUTHENTICATED.status && !reply.hasHeader('www-authenticate')) {
     reply.header('www-authenticate', reply.request.headers.authorization === undefined ? 'Bearer' : 'Bearer error="invalid_token"')
   }
   return reply.code(status).header('content-type', 'application/json; charset=utf-8').send(text)

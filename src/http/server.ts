@@ -15,8 +15,16 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Which listener the route belongs to; it can stand on no other. */
     plane?: Plane
-    /** `token`: whoever handles it verifies the access token before anything else. */
-    auth?: 'token' | 'none'
+    /** `token`: whoever handles it verifies the access token before anything else. `session`: a person has to be signed in. `issuer`: no browser asks, and the body is signed. */
+    auth?: 'token' | 'session' | 'issuer' | 'none'
+    /** Of the people plane alone, and stands on each of its routes: who may ask. */
+    role?: 'anyone' | 'person' | 'operator'
+    /** `any`: parameters that nobody declared are let through, unread. */
+    query?: 'any'
+    /** Of a form's address: the page that the form stands on. */
+    page?: string
+    /** What it takes is a decision. */
+    decides?: true
     /** A body on any other route is refused. */
     takesBody?: boolean
     /** Set from the route's querystring schema. */
@@ -37,6 +45,14 @@ export interface BoundaryEvents {
   fault (event: { readonly plane: Plane, readonly correlationId: string, readonly error: unknown }): void
 }
 
+/** How a listener looks from outside. */
+export interface Face {
+  /** Of every answer. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Answers whatever went wrong. `fault`: it is one of the broker's own, to be told to operators. */
+  refuse (error: unknown, request: FastifyRequest, reply: FastifyReply): { readonly code: string, readonly fault: boolean, readonly reply: FastifyReply }
+}
+
 export interface ListenerOptions {
   /** Names that the Host header may carry, IPv6 addresses in brackets. */
   readonly hosts: readonly string[]
@@ -49,9 +65,19 @@ export interface ListenerOptions {
   draining (): boolean
   readonly events: BoundaryEvents
   readonly timeouts?: Partial<Timeouts>
+  /** Absent: JSON in the one envelope. */
+  readonly face?: Face
   /** How long a close waits for calls in flight before it cuts their connections. */
   readonly closeGraceMs?: number
 }
+
+const ENVELOPE: Face = Object.freeze({
+  headers: SECURITY_HEADERS,
+  refuse (error: unknown, _request: FastifyRequest, reply: FastifyReply) {
+    const { refusal, fault } = refusalOf(error)
+    return { code: refusal.code, fault, reply: sendRefusal(reply, refusal) }
+  },
+})
 
 /** Calls in flight are finished before; what is left are answers under way and requests that do not end. */
 const CLOSE_GRACE_MS = 5_000
@@ -59,11 +85,12 @@ const CLOSE_GRACE_MS = 5_000
 /** A Fastify instance with every check in place and no route. Aborts `closing` when it begins to close. */
 export function buildListener (plane: Plane, options: ListenerOptions, closing: AbortController): FastifyInstance {
   const timeouts: Timeouts = { ...TIMEOUTS, ...options.timeouts }
+  const face = options.face ?? ENVELOPE
   const refuse: Refuse = (error, request, reply) => {
-    const { refusal, fault } = refusalOf(error)
-    if (fault) options.events.fault({ plane, correlationId: request.id, error })
-    options.events.refused({ plane, code: refusal.code, correlationId: request.id })
-    return sendRefusal(reply, refusal)
+    const refused = face.refuse(error, request, reply)
+    if (refused.fault) options.events.fault({ plane, correlationId: request.id, error })
+    options.events.refused({ plane, code: refused.code, correlationId: request.id })
+    return refused.reply
   }
   const app = Fastify({
     serverFactory: handler => createNodeServer(handler, options.tls, timeouts),
@@ -75,16 +102,17 @@ export function buildListener (plane: Plane, options: ListenerOptions, closing: 
     // The query is read by query.ts, once and strictly.
     routerOptions: { maxParamLength: 128, querystringParser: () => ({}) },
     frameworkErrors: (error, request, reply) => {
-      setCommonHeaders(reply, options.tls !== null)
+      setCommonHeaders(reply, options)
       void refuse(error, request, reply)
     },
   })
   // Schemas of routes are documentation: arguments are checked by the execution, queries by query.ts, and answers are written as they are.
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => data => JSON.stringify(data))
-  // One parser for every type, and it reads nothing: whoever handles the route asks for the body when it is time.
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', (_request, payload, done) => { done(null, payload) })
+  // No body is looked at before a route: whoever handles it asks for the body when it is time. Routes declare theirs until then, for the document.
+  app.addHook('onReady', async () => {
+    for (const method of app.supportedMethods) app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
+  })
   app.decorateRequest('asked')
   app.decorateRequest('rateKey', null)
 
@@ -123,7 +151,7 @@ type Refuse = (error: unknown, request: FastifyRequest, reply: FastifyReply) => 
 function addChecks (app: FastifyInstance, options: ListenerOptions, gate: RateGate | null, closing: AbortSignal): void {
   const hosts = new Set(options.hosts.map(host => host.toLowerCase()))
   const check = (request: FastifyRequest, reply: FastifyReply): void => {
-    setCommonHeaders(reply, options.tls !== null)
+    setCommonHeaders(reply, options)
     requireSingleHeaders(request.raw.rawHeaders)
     requireServedHost(request.raw.headers.host, request.raw.url ?? '', hosts)
     if (options.draining() || closing.aborted) {
@@ -134,7 +162,7 @@ function addChecks (app: FastifyInstance, options: ListenerOptions, gate: RateGa
     if (request.is404) return
     const { config } = request.routeOptions
     if (config.auth === 'token') request.rateKey = rateKey
-    request.asked = readQuery(request.raw.url ?? '', config.parameters!)
+    if (config.query !== 'any') request.asked = readQuery(request.raw.url ?? '', config.parameters!)
     if (config.takesBody !== true && hasBody(request.raw)) {
       throw Refusal.of('MALFORMED_REQUEST', { rule: 'body', hint: 'This request takes no body.' })
     }
@@ -151,9 +179,9 @@ function addChecks (app: FastifyInstance, options: ListenerOptions, gate: RateGa
   })
 }
 
-function setCommonHeaders (reply: FastifyReply, tls: boolean): void {
-  reply.headers(SECURITY_HEADERS).header('aval-correlation-id', reply.request.id)
-  if (tls) reply.header('strict-transport-security', STRICT_TRANSPORT)
+function setCommonHeaders (reply: FastifyReply, { face, tls }: ListenerOptions): void {
+  reply.headers((face ?? ENVELOPE).headers).header('aval-correlation-id', reply.request.id)
+  if (tls !== null) reply.header('strict-transport-security', STRICT_TRANSPORT)
 }
 
 interface RecordedRoute {
@@ -167,6 +195,8 @@ function recordRoutes (app: FastifyInstance, plane: Plane): ReadonlyMap<string, 
   app.addHook('onRoute', (route: RouteOptions) => {
     const { plane: declared, auth } = route.config ?? {}
     if (declared === undefined || auth === undefined) throw new Error(`The route ${String(route.method)} ${route.url} declares no plane or no auth.`)
+    const nobody = plane === 'people' && route.config?.role === undefined
+    if (nobody) throw new Error(`The route ${String(route.method)} ${route.url} does not say who may ask.`)
     if (declared !== plane) throw new Error(`The route ${String(route.method)} ${route.url} belongs to the ${declared} plane, not to ${plane}.`)
     const schema = route.schema?.querystring as { properties?: object } | undefined
     route.config!.parameters = new Set(Object.keys(schema?.properties ?? {}))

@@ -3,7 +3,8 @@
 import {
   DEADLINE_GRACE_MS, PREPARE_LEASE_MS, SEND_WINDOW_MS, type Advance, type AttemptRecord, type AttemptState,
 } from '../attempts/attempt.ts'
-import type { RecordName } from './store.ts'
+import { tagOfProposal } from '../consent/proposal.ts'
+import type { BeginLimits, RecordName } from './store.ts'
 
 /** What changes from revision to revision beside the body. */
 export interface Stamps {
@@ -71,14 +72,19 @@ export function begunAt (record: AttemptRecord, nowMs: number): AttemptRecord {
 /** From begin until the attempt cannot be under way any more, whatever became of its broker: for so long it takes a place of the tenant's. */
 export const placeMs = (record: AttemptRecord): number => PREPARE_LEASE_MS + SEND_WINDOW_MS + record.timeoutMs + DEADLINE_GRACE_MS
 
+/** From here on the version of its target that anybody read before may be old. */
+export const changesTarget = ({ claims, settlement }: AttemptRecord): boolean => claims.target !== null && settlement?.outcome === 'completed'
+
 export function nameOf (record: AttemptRecord): RecordName {
   const { tag, runKey, recordKey, fingerprint, keyed, upstream, action } = record
   return { tag, tenant: record.owner.tenant, runKey, recordKey, fingerprint, keyed, upstream, action }
 }
 
 /** @throws TypeError where the caller made the record wrongly: nothing of it may be stored */
-export function requirePrepared (record: AttemptRecord): void {
+export function requirePrepared (record: AttemptRecord, { consume }: BeginLimits): void {
   if (record.state !== 'prepared' || record.settlement !== null) throw new TypeError('an attempt is begun as prepared')
   if (!record.id.startsWith(`att_${record.tag}`)) throw new TypeError('the id of an attempt carries its hash tag')
   if (record.token === '') throw new TypeError('an attempt is begun under a token')
+  if (record.proposal !== consume?.proposal) throw new TypeError('an attempt consumes the proposal that it names')
+  if (consume !== undefined && tagOfProposal(consume.proposal) !== record.tag) throw new TypeError('an attempt and its proposal share one hash tag')
 }

@@ -10,12 +10,27 @@ import { StateRefused, StateUnavailable } from './store.ts'
 const TRIES_MAX = 3
 const TRYING_MS = 2_000
 const CLOSE_MS = 1_000
+/** Less than a command may take. */
+const BARRIER_MS = 800
 
 export interface RedisConnection {
   /** Runs a script until its reply is heard. @throws StateUnavailable: it may have run */
   run (script: Script, keys: readonly string[], args: ReadonlyArray<string | number>): Promise<unknown>
   /** The same for a command that may be repeated. @throws StateUnavailable */
   command (name: string, ...args: ReadonlyArray<string | number>): Promise<unknown>
+  /** Runs a script on the connection that there is now, or not at all. @throws StateUnavailable: it may have run */
+  runOnce (script: Script, keys: readonly string[], args: ReadonlyArray<string | number>): Promise<unknown>
+  /** As `run`, and what was written is on the disk of the master when it answers. @throws StateUnavailable, with nothing run, where that cannot be had */
+  runDurably (script: Script, keys: readonly string[], args: ReadonlyArray<string | number>): Promise<unknown>
+  /** Every master answers only when what it was told is on its disk. @throws StateUnavailable */
+  syncsAlways (): Promise<boolean>
+  /** Which server this is, for as long as it runs; null where that cannot be said of one: in a cluster, or where INFO is not granted. @throws StateUnavailable */
+  runId (): Promise<string | null>
+  isReady (): boolean
+  /** Several masters, which fail apart from each other. */
+  readonly cluster: boolean
+  /** `down` is told at once when the connection is lost, `ready` when commands go through again. */
+  watch (listener: { down (): void, ready (): void }): void
   close (): Promise<void>
 }
 
@@ -86,7 +101,7 @@ export async function connectRedis (address: RedisAddress, startMs: number): Pro
     client.disconnect()
     throw error
   }
-  return asConnection(client)
+  return asConnection(client, address)
 }
 
 const TWICE = ', and what is forgotten could be sent twice'
@@ -113,7 +128,7 @@ async function requireDurable (client: Redis | Cluster): Promise<void> {
   }
 }
 
-function asConnection (client: Redis | Cluster): RedisConnection {
+function asConnection (client: Redis | Cluster, address: RedisAddress): RedisConnection {
   let closed = false
   let downSinceMs: number | null = null
   client.on('ready', () => { downSinceMs = null })
@@ -135,17 +150,100 @@ function asConnection (client: Redis | Cluster): RedisConnection {
     }
   }
 
+  const barrier = createBarrier(address)
+  const runDurably: RedisConnection['runDurably'] = async (script, keys, args) => {
+    if (await syncsAlways(client)) return persist(() => evaluate(client, script, keys, args))
+    if (client instanceof Cluster || !/^redis_version:(7\.[2-9]|[89]|\d\d)/m.test(await asUnavailable(() => client.info('server')))) {
+      throw new StateUnavailable('Redis: an action that is strict needs a server with appendfsync always, or one that knows WAITAOF (7.2), and CONFIG GET')
+    }
+    return persist(() => barrier.run(script, keys, args))
+  }
+
   return {
     run: (script, keys, args) => persist(() => evaluate(client, script, keys, args)),
+    runDurably,
+    syncsAlways: () => asUnavailable(() => syncsAlways(client)),
     command: (name, ...args) => persist(() => client.call(name, ...args)),
+    runOnce: (script, keys, args) => asUnavailable(() => evaluate(client, script, keys, args)),
+    runId: async () => client instanceof Cluster ? null : runIdOf(await asUnavailable(() => client.info('server')).catch(orNotGranted)),
+    isReady: () => !closed && client.status === 'ready',
+    cluster: client instanceof Cluster,
+    watch ({ down, ready }) {
+      client.on('close', down)
+      client.on('ready', ready)
+    },
     async close () {
       if (closed) return
       closed = true
+      barrier.close()
       await Promise.race([client.quit().catch(() => undefined), sleep(CLOSE_MS, undefined, { ref: false })])
       client.disconnect()
     },
   }
 }
+
+/** Where it cannot be asked it is not so. */
+async function syncsAlways (client: Redis | Cluster): Promise<boolean> {
+  const nodes = client instanceof Cluster ? client.nodes('master') : [client]
+  const told = await Promise.all(nodes.map(async node => {
+    try {
+      return await node.config('GET', 'appendfsync') as readonly string[]
+    } catch (error) {
+      if (messageOf(error).startsWith('NOPERM')) return []
+      throw error
+    }
+  }))
+  return told.every(([, value]) => value === 'always')
+}
+
+interface Barrier {
+  run (script: Script, keys: readonly string[], args: ReadonlyArray<string | number>): Promise<unknown>
+  close (): void
+}
+
+/**
+ * A connection of its own, because whoever waits for the disk holds up everything behind it. What is waited for is the last write of this connection, so
+ * a script that answers what it did before, on another one, is followed by a write all the same.
+ */
+function createBarrier (address: RedisAddress): Barrier {
+  let client: Redis | null = null
+  const connected = async (): Promise<Redis> => {
+    if (client === null) {
+      client = createClient(address) as Redis
+      client.on('error', () => {})
+      client.connect().catch(() => undefined)
+    }
+    if (!await ready(client, performance.now() + TRYING_MS)) throw new Error('the connection for the barrier cannot be had')
+    return client
+  }
+  return {
+    async run (script, keys, args) {
+      const one = await connected()
+      const reply = await evaluate(one, script, keys, args)
+      await one.call('SET', 'aval:barrier', '1', 'PX', 60_000)
+      const [local] = await one.call('WAITAOF', 1, 0, BARRIER_MS) as readonly number[]
+      if (local! < 1) throw new Error('the disk did not take it in time')
+      return reply
+    },
+    close: () => client?.disconnect(),
+  }
+}
+
+async function asUnavailable<T> (ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask()
+  } catch (error) {
+    throw new StateUnavailable(`Redis: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+function orNotGranted (error: unknown): string {
+  if (!messageOf(error).includes('NOPERM')) throw error
+  return ''
+}
+
+/** A promoted replica is another server, and so is a server that was started again. */
+const runIdOf = (info: string): string | null => /^run_id:([0-9a-f]+)\r?$/m.exec(info)?.[1] ?? null
 
 /** A server that does not know the script has not run it, so it may be told the whole text. */
 async function evaluate (client: Redis | Cluster, script: Script, keys: readonly string[], args: ReadonlyArray<string | number>): Promise<unknown> {

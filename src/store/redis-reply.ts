@@ -61,5 +61,6 @@ export function recalledOf (name: RecordName, reply: readonly unknown[]): Recall
     runStopped: stopped !== null,
     calls: calls === null ? 0 : number(calls),
     unresolved: number(unresolved),
+    atMs: number(nowMs),
   }
 }

@@ -2,16 +2,20 @@
 // each verb is one script and one round trip as long as nobody else changed the same attempt meanwhile.
 import { randomUUID } from 'node:crypto'
 import {
-  advance as reduce, PREPARE_LEASE_MS, RECORD_FORMAT, type Advance, type AttemptEvent, type AttemptRecord, type Stamp,
+  advance as reduce, freesKey, givesBack, PREPARE_LEASE_MS, RECORD_FORMAT, type Advance, type AttemptEvent, type AttemptRecord, type Stamp,
 } from '../attempts/attempt.ts'
 import { tagOfAttempt } from '../attempts/identity.ts'
-import { begunAt, nameOf, pack, placeMs, requirePrepared } from './codec.ts'
+import { PROPOSAL_FORMAT } from '../consent/proposal.ts'
+import { failpoint } from '../failpoints.ts'
+import { begunAt, changesTarget, nameOf, pack, placeMs, requirePrepared } from './codec.ts'
 import { connectRedis, type RedisConnection } from './redis-connection.ts'
-import { definitionKey, KEY_ID, keysOf, PING, STOPPED_RUNS, TAGS } from './redis-keys.ts'
+import { redisLock } from './redis-lock.ts'
+import { definitionKey, KEY_ID, keysOf, PING, STOPPED_RUNS, TAGS, WATCH_TAG } from './redis-keys.ts'
+import { redisProposals } from './redis-proposals.ts'
 import { attemptOf, list, number, recalledOf, stampsOf, text } from './redis-reply.ts'
 import { SCRIPTS } from './redis-scripts.ts'
 import { parseRedisUrl } from './redis-url.ts'
-import { RETENTION, RUN_LIST_MAX, STOPPED_LISTED_MS, type Retention } from './retention.ts'
+import { CHANGED_KEPT_MS, RETENTION, RUN_LIST_MAX, STOPPED_LISTED_MS, type Retention } from './retention.ts'
 import {
   StateUnavailable, type Advanced, type After, type Begun, type BeginLimits, type Due, type Entered, type Place, type PlaceLimits, type Recalled,
   type RecordName, type Store,
@@ -26,6 +30,8 @@ export interface RedisStoreOptions {
 const START_MS = 5_000
 /** Changes by others between our reading and our writing; an attempt has few that can change it, and each of them ends. */
 const ROUNDS_MAX = 20
+/** Of a replica that is gone: if it comes back after this it takes the missing canary for a loss, and tells all it knows again, which harms nobody. */
+export const CANARY_MS = 30 * 24 * 3_600_000
 const PING_KEPT_MS = 60_000
 const STAMPS: readonly Stamp[] = ['dispatchedAtMs', 'unknownAtMs', 'firstAbsentAtMs', 'settledAtMs']
 const FORMATS: readonly number[] = Array.from({ length: RECORD_FORMAT }, (_, index) => index + 1)
@@ -33,17 +39,34 @@ const FORMATS: readonly number[] = Array.from({ length: RECORD_FORMAT }, (_, ind
 interface Context {
   readonly redis: RedisConnection
   readonly retention: Retention
+  readonly canary: Canary | null
+}
+
+/**
+ * A counter that rises with every mark: one for a whole server, which loses all that came after a moment, and one in each hash tag of a cluster, where
+ * each master loses for itself. Where it stands lower than it was ever seen, the store has lost what it acknowledged.
+ */
+export interface Canary {
+  readonly replica: string
+  /** The highest value that was acknowledged, 0 where none was. */
+  remembered (tag: string): number
+  beaten (tag: string, value: number): void
+  lost (): void
 }
 
 /** @throws StateRefused, StateUnavailable */
 export async function openRedis (url: string, options: RedisStoreOptions = {}): Promise<Store> {
-  const redis = await connectRedis(parseRedisUrl(url), options.startMs ?? START_MS)
-  const context: Context = { redis, retention: options.retention ?? RETENTION }
+  return redisStore(await connectRedis(parseRedisUrl(url), options.startMs ?? START_MS), { ...options, canary: null })
+}
+
+export function redisStore (redis: RedisConnection, options: RedisStoreOptions & { readonly canary: Canary | null }): Store {
+  const context: Context = { redis, retention: options.retention ?? RETENTION, canary: options.canary }
   let turn = 0
   return {
+    ...redisProposals(redis, context.retention),
     recall: name => recall(context, name),
     begin: (record, after, limits) => begin(context, record, after, limits),
-    advance: (held, event) => advance(context, held, event),
+    advance: (held, event, changeId) => advance(context, held, event, changeId ?? randomUUID()),
     find: id => find(context, id),
     claimDue: (limit, leaseMs) => claimDue(context, limit, leaseMs, turn++),
     ofRun: (tag, runKey, limit) => ofRun(context, tag, runKey, limit),
@@ -57,6 +80,7 @@ export async function openRedis (url: string, options: RedisStoreOptions = {}): 
     keepDefinition: async (digest, kept) => { await redis.command('SET', definitionKey(digest), kept, 'NX') },
     definition: async digest => textOrNull(await redis.command('GET', definitionKey(digest))),
     bindKey: async keyId => text(await redis.run(SCRIPTS.bindKey, [KEY_ID], [keyId])) === keyId,
+    ...redisLock(redis, options.canary?.replica ?? null),
     // A write: a replica, or a server without memory or disk, answers reads as if nothing were wrong.
     ping: async () => { await redis.command('SET', PING, '1', 'PX', PING_KEPT_MS) },
     close: () => redis.close(),
@@ -71,10 +95,11 @@ async function recall (context: Context, name: RecordName): Promise<Recalled> {
 }
 
 async function begin (context: Context, record: AttemptRecord, after: After | null, limits: BeginLimits): Promise<Begun> {
-  requirePrepared(record)
+  requirePrepared(record, limits)
   const name = nameOf(record)
   const keys = keysOf(record.tag)
   const { action, tenant } = name
+  await failpoint('before_redis_begin')
   const reply = list(await context.redis.run(SCRIPTS.begin, [
     keys.record(record.recordKey), keys.attempt(record.id), keys.run(record.runKey), keys.runAttempts(record.runKey), keys.due(record.format),
     keys.unresolvedOf(action, tenant), keys.places(action, tenant), ...claimKeys(record),
@@ -83,7 +108,9 @@ async function begin (context: Context, record: AttemptRecord, after: After | nu
     limits.callsPerRun ?? '', limits.concurrencyPerTenant ?? '', limits.unresolvedMax, record.guarded ? 1 : 0,
     placeMs(record), PREPARE_LEASE_MS, context.retention.runMs, RUN_LIST_MAX,
     action, record.upstream, record.format, record.revision, pack(record).body,
+    ...changedSince(record, limits), limits.consume?.proposal ?? '', limits.consume?.revision ?? '', PROPOSAL_FORMAT,
   ]))
+  await failpoint('after_redis_begin')
   const [answer, ...rest] = reply
   const kind = text(answer)
   switch (kind) {
@@ -94,23 +121,37 @@ async function begin (context: Context, record: AttemptRecord, after: After | nu
   }
 }
 
+/** Only who read the version of its target asks whether that is old by now. */
+function changedSince (record: AttemptRecord, { unchangedSinceMs }: BeginLimits): readonly [key: string, sinceMs: number] {
+  const { target } = record.claims
+  return target === null || typeof unchangedSinceMs !== 'number' ? ['', 0] : [keysOf(record.tag).changed(target), unchangedSinceMs]
+}
+
 /** The equal writes first, then what this attempt holds alone. */
-function claimKeys (record: AttemptRecord): readonly string[] {
+export function claimKeys (record: AttemptRecord): readonly string[] {
   const keys = keysOf(record.tag)
   const held = [record.claims.target, record.claims.serialize].filter(claim => claim !== null)
   return [keys.equal(record.claims.equal), ...held.map(claim => keys.claim(claim))]
 }
 
-async function advance (context: Context, held: AttemptRecord, event: AttemptEvent): Promise<Advanced> {
+async function advance (context: Context, held: AttemptRecord, event: AttemptEvent, change: string): Promise<Advanced> {
   let record = held
   let fresh = false
-  const change = randomUUID()
   for (let round = 0; round < ROUNDS_MAX; round++) {
     const reduced: Advance = record.format > RECORD_FORMAT ? { kind: 'refused', alarm: false } : reduce(record, event)
     if (reduced.kind === 'changed') {
+      await failpoint('before_redis_change')
       const reply = list(await writeChange(context, record, reduced, change))
+      await failpoint('after_redis_change')
       const kind = text(reply[0])
-      if (kind === 'changed') return { kind, record: { ...reduced.record, ...stampsOf(reply[1]) } }
+      if (kind === 'changed') {
+        if (event.type === 'dispatch') context.canary?.beaten(canaryTag(context, record), number(reply[2]))
+        return { kind, record: { ...reduced.record, ...stampsOf(reply[1]) } }
+      }
+      if (kind === 'lost') {
+        context.canary!.lost()
+        throw new StateUnavailable('Redis: it has lost what it acknowledged')
+      }
       if (kind === 'missing') return { kind }
       record = attemptOf(reply[1])!
       fresh = true
@@ -127,19 +168,28 @@ async function advance (context: Context, held: AttemptRecord, event: AttemptEve
   throw new StateUnavailable('Redis: the attempt changes faster than it can be written')
 }
 
+/** Of a whole server the one that beats by itself: it is remembered by a replica that has never made a mark in this tag, too. */
+const canaryTag = ({ redis }: Context, { tag }: AttemptRecord): string => redis.cluster ? tag : WATCH_TAG
+
 function writeChange (context: Context, from: AttemptRecord, change: Extract<Advance, { kind: 'changed' }>, changeId: string): Promise<unknown> {
   const { record, stamp, dueAfterMs } = change
+  const canary = stamp === 'dispatchedAtMs' ? context.canary : null
   const keys = keysOf(record.tag)
+  const beaten = canaryTag(context, record)
   const tenant = record.owner.tenant
   const { body, result } = pack(record)
-  return context.redis.run(SCRIPTS.change, [
+  const run = record.strict === true && stamp === 'dispatchedAtMs' ? context.redis.runDurably : context.redis.run
+  return run(SCRIPTS.change, [
     keys.attempt(record.id), keys.record(record.recordKey), keys.result(record.id), keys.due(record.format),
-    keys.unresolved, keys.unresolvedOf(record.action, tenant), keys.places(record.action, tenant), ...claimKeys(record),
+    keys.unresolved, keys.unresolvedOf(record.action, tenant), keys.places(record.action, tenant), keysOf(canary === null ? record.tag : beaten).canary(canary?.replica ?? 'none'),
+    ...claimKeys(record),
   ], [
     keys.prefix, record.id, from.revision, changeId, record.revision,
     record.state, body, stamp ?? '', dueAfterMs ?? '',
     result ?? '', context.retention.resultMs, context.retention.settledMs, from.token, from.format,
     STAMPS.filter(name => from[name] !== null && record[name] === null).join(' '),
+    canary?.remembered(beaten) ?? '', CANARY_MS, changesTarget(record) ? keys.changed(record.claims.target!) : '', CHANGED_KEPT_MS,
+    freesKey(record) ? 1 : 0, record.proposal ?? '', givesBack(record) ? 1 : 0, PROPOSAL_FORMAT, from.state,
   ])
 }
 

@@ -1,6 +1,7 @@
 // Group commit: everything that is asked within one turn of the event loop shares one transaction and so one fsync. A job that fails undoes only
 // itself; a transaction that fails was nothing for all of its jobs. Nobody hears of a change before it is on disk.
 import type { DatabaseSync } from 'node:sqlite'
+import { passFailpoint } from '../failpoints.ts'
 import { StateUnavailable } from './store.ts'
 
 interface Job {
@@ -61,7 +62,9 @@ export function createBatch (db: DatabaseSync): Batch {
     try {
       control.begin.run()
       const results = jobs.map(job => runJob(db, control, job))
+      passFailpoint('before_sqlite_commit')
       control.commit.run()
+      passFailpoint('after_sqlite_commit')
       for (const result of results) {
         if (result.ok) result.job.resolve(result.value as never)
         else result.job.reject(result.error)

@@ -3,9 +3,9 @@ import { chmodSync, closeSync, existsSync, mkdirSync, openSync, realpathSync, st
 import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { isSqliteError, unavailable } from './sqlite-batch.ts'
+import { SCHEMA_STEPS } from './sqlite-schema.ts'
 import { StateRefused } from './store.ts'
 
-const SCHEMA_VERSION = 1
 /** `aval` in ASCII: another program's database is not ours to write into. */
 const APPLICATION_ID = 0x6176616c
 const BUSY_TIMEOUT_MS = 500
@@ -21,35 +21,10 @@ const NETWORK_FILE_SYSTEMS: ReadonlySet<number> = new Set([0x6969, 0x517b, 0xff5
  */
 const openHere = new Set<string>()
 
-const SCHEMA = `
-  CREATE TABLE attempts (
-    seq INTEGER PRIMARY KEY AUTOINCREMENT,
-    id TEXT NOT NULL UNIQUE, tag TEXT NOT NULL, tenant TEXT NOT NULL, action TEXT NOT NULL,
-    record_key TEXT NOT NULL, run_key TEXT NOT NULL, n INTEGER NOT NULL, target TEXT, serialize TEXT, equal TEXT NOT NULL,
-    format INTEGER NOT NULL, revision INTEGER NOT NULL, state TEXT NOT NULL, token TEXT NOT NULL, body TEXT NOT NULL,
-    prepared_at INTEGER NOT NULL, dispatched_at INTEGER, unknown_at INTEGER, first_absent_at INTEGER, settled_at INTEGER, due_at INTEGER,
-    next_at INTEGER, result TEXT, result_until INTEGER, expires_at INTEGER
-  ) STRICT;
-  CREATE INDEX attempts_by_key ON attempts (record_key, n);
-  CREATE INDEX attempts_by_run ON attempts (run_key, seq);
-  CREATE INDEX attempts_next ON attempts (next_at) WHERE next_at IS NOT NULL;
-  CREATE INDEX attempts_target ON attempts (target) WHERE state <> 'settled';
-  CREATE INDEX attempts_serialize ON attempts (serialize) WHERE state <> 'settled';
-  CREATE INDEX attempts_equal ON attempts (equal) WHERE state IN ('unknown', 'escalated');
-  CREATE INDEX attempts_unresolved ON attempts (tenant, action) WHERE state IN ('unknown', 'pending', 'escalated');
-  CREATE INDEX attempts_results ON attempts (result_until) WHERE result_until IS NOT NULL;
-  CREATE INDEX attempts_expired ON attempts (expires_at) WHERE expires_at IS NOT NULL;
-  CREATE TABLE run_facts (
-    tag TEXT NOT NULL, run_key TEXT NOT NULL, name TEXT NOT NULL, value ANY, kept_until INTEGER NOT NULL, PRIMARY KEY (tag, run_key, name)
-  ) STRICT, WITHOUT ROWID;
-  CREATE INDEX run_facts_kept ON run_facts (kept_until);
-  CREATE TABLE stopped_runs (run_key TEXT PRIMARY KEY, stopped_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-  CREATE TABLE places (
-    tenant TEXT NOT NULL, action TEXT NOT NULL, id TEXT NOT NULL, until INTEGER NOT NULL, PRIMARY KEY (tenant, action, id)
-  ) STRICT, WITHOUT ROWID;
-  CREATE INDEX places_until ON places (until);
-  CREATE TABLE facts (name TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;
-`
+/** `passing`: by this process alone, so that nothing waits for the disk. */
+type Needed = 'durable' | 'passing'
+/** FULL and OFF. */
+const SYNCHRONOUS = { durable: 2, passing: 0 } as const satisfies Record<Needed, number>
 
 export interface SqliteFile {
   readonly db: DatabaseSync
@@ -57,7 +32,7 @@ export interface SqliteFile {
 }
 
 /** @throws StateRefused, StateUnavailable */
-export function openSqliteFile (path: string): SqliteFile {
+export function openSqliteFile (path: string, needed: Needed = 'durable'): SqliteFile {
   const real = prepareFile(path)
   if (openHere.has(real)) throw new StateRefused(`${path} is open in this process already: one store, one opening`)
   makePrivate(real)
@@ -65,12 +40,32 @@ export function openSqliteFile (path: string): SqliteFile {
   let db: DatabaseSync | null = null
   try {
     db = new DatabaseSync(real, { timeout: BUSY_TIMEOUT_MS, enableForeignKeyConstraints: true, defensive: true })
-    prepareDatabase(db, path)
+    prepareDatabase(db, path, needed)
     return { db, close: () => { closeDatabase(db!, real) } }
   } catch (error) {
     if (db?.isOpen === true) db.close()
     openHere.delete(real)
     throw explained(error, path)
+  }
+}
+
+/**
+ * Takes a file as the lock of what lies beside it: it is this process's until it is closed, or the process ends, however it ends.
+ * @throws StateRefused where another process has it
+ */
+export function lockBeside (path: string): { close (): void } {
+  const real = prepareFile(path)
+  if (openHere.has(real)) throw new StateRefused(`${dirname(path)} is in use in this process already`)
+  makePrivate(real)
+  openHere.add(real)
+  const db = new DatabaseSync(real, { timeout: BUSY_TIMEOUT_MS })
+  try {
+    db.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
+    return { close: () => { closeDatabase(db, real) } }
+  } catch (error) {
+    closeDatabase(db, real)
+    if (!isSqliteError(error)) throw error
+    throw new StateRefused(`${dirname(path)} is in use by another process: each broker needs a folder of its own`, { cause: error })
   }
 }
 
@@ -88,7 +83,7 @@ function prepareFile (path: string): string {
     makeFolder(dirname(path))
     const folder = realpathSync(dirname(path))
     if (NETWORK_FILE_SYSTEMS.has(statfsSync(folder).type)) {
-      throw new StateRefused(`${path} lies on a network file system, whose locks cannot be trusted; use Redis there`)
+      throw new StateRefused(`${path} lies on a network file system, whose locks cannot be trusted`)
     }
     const real = join(folder, basename(path))
     if (!existsSync(real)) return real
@@ -117,22 +112,24 @@ function makePrivate (real: string): void {
   }
 }
 
-function prepareDatabase (db: DatabaseSync, path: string): void {
+function prepareDatabase (db: DatabaseSync, path: string, needed: Needed): void {
   // The exclusive mode comes first: then no shared memory file is ever made, and the lock is held from the first read on.
-  db.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF;')
+  db.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA trusted_schema = OFF;')
+  db.exec(`PRAGMA synchronous = ${SYNCHRONOUS[needed]}`)
   db.exec('BEGIN IMMEDIATE')
   const version = pragma(db, 'user_version')
   const application = pragma(db, 'application_id')
-  if (version === 0 && application === 0 && isEmpty(db)) {
-    db.exec(`${SCHEMA}; PRAGMA user_version = ${SCHEMA_VERSION}; PRAGMA application_id = ${APPLICATION_ID}`)
-  } else if (application !== APPLICATION_ID) {
-    throw new StateRefused(`${path} is the database of another program`)
-  } else if (version !== SCHEMA_VERSION) {
-    throw new StateRefused(`${path} has schema version ${String(version)}; this version of Aval knows ${SCHEMA_VERSION}`)
+  const isNew = version === 0 && application === 0 && isEmpty(db)
+  if (!isNew && application !== APPLICATION_ID) throw new StateRefused(`${path} is the database of another program`)
+  if (!isNew && !(Number(version) >= 1 && Number(version) <= SCHEMA_STEPS.length)) {
+    throw new StateRefused(`${path} has schema version ${String(version)}; this version of Aval knows ${SCHEMA_STEPS.length}`)
   }
+  // All or nothing: a file is as it was or as this version wants it.
+  for (const step of SCHEMA_STEPS.slice(Number(version))) db.exec(step)
+  db.exec(`PRAGMA user_version = ${SCHEMA_STEPS.length}; PRAGMA application_id = ${APPLICATION_ID}`)
   db.exec('COMMIT')
   requirePragma(db, path, 'journal_mode', 'wal')
-  requirePragma(db, path, 'synchronous', 2)
+  requirePragma(db, path, 'synchronous', SYNCHRONOUS[needed])
   requirePragma(db, path, 'locking_mode', 'exclusive')
 }
 

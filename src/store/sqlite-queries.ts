@@ -169,6 +169,7 @@ function houseKeeping (db: DatabaseSync) {
   const bind = prepare(db, "INSERT INTO facts (name, value) VALUES ('key', $key) ON CONFLICT DO UPDATE SET value = value RETURNING value")
   const keep = prepare(db, 'INSERT INTO facts (name, value) VALUES ($name, $text) ON CONFLICT DO NOTHING')
   const kept = prepare(db, 'SELECT value FROM facts WHERE name = $name')
+  const turnLock = prepare(db, "INSERT INTO facts (name, value) VALUES ('lock', $turn) ON CONFLICT DO UPDATE SET value = max(value, excluded.value)")
   const tick = prepare(db, "INSERT INTO facts (name, value) VALUES ('clock', $now) ON CONFLICT DO UPDATE SET value = max(value, excluded.value)")
   const latest = prepare(db, `SELECT max(coalesce((SELECT value FROM facts WHERE name = 'clock'), 0),
     coalesce((SELECT prepared_at FROM attempts ORDER BY seq DESC LIMIT 1), 0)) AS latest`)
@@ -186,6 +187,8 @@ function houseKeeping (db: DatabaseSync) {
     keepDefinition (digest: string, text: string): void { keep.run({ name: `definition:${digest}`, text }) },
     definition: (digest: string) => kept.one({ name: `definition:${digest}` })?.['value'] as string | undefined ?? null,
     bindKey: (keyId: string) => String(bind.one({ key: keyId })!['value']),
+    lockTurn: () => Number(kept.one({ name: 'lock' })?.['value'] ?? 1),
+    setLockTurn (turn: number): void { turnLock.run({ turn }) },
     /** A write, because a disk that only lets itself be read is of no use. */
     ping (nowMs: number): void { tick.run({ now: nowMs }) },
     latestTimeMs: () => Number(latest.one({})!['latest']),

@@ -1,20 +1,27 @@
 // The embedded store: one process, one file, no server. Reads and the reducer run inside the transaction that writes, so nothing can come between.
-import { advance as reduce, RECORD_FORMAT, type AttemptEvent, type AttemptRecord } from '../attempts/attempt.ts'
-import { begunAt, nameOf, pack, placeMs, requirePrepared, stamped } from './codec.ts'
+import { advance as reduce, givesBack, RECORD_FORMAT, type AttemptEvent, type AttemptRecord } from '../attempts/attempt.ts'
+import { begunAt, changesTarget, nameOf, pack, placeMs, requirePrepared, stamped } from './codec.ts'
 import { judgeRepeat } from './recall.ts'
-import { RETENTION, RUN_LIST_MAX, STOPPED_LISTED_MS, type Retention } from './retention.ts'
+import { CHANGED_KEPT_MS, RETENTION, RUN_LIST_MAX, STOPPED_LISTED_MS, type Retention } from './retention.ts'
 import { createBatch } from './sqlite-batch.ts'
 import { openSqliteFile } from './sqlite-file.ts'
+import { approvalAsSeen, consumeApproval, createProposalQueries, settleProposal, sqliteProposals, type ProposalQueries } from './sqlite-proposals.ts'
+import { sqliteLock } from './sqlite-lock.ts'
 import { createSqliteQueries, recordOf, type AttemptRow, type SqliteQueries } from './sqlite-queries.ts'
 import { createStoreClock } from './store-clock.ts'
 import type { Advanced, After, Begun, BeginLimits, Due, Entered, Place, PlaceLimits, Recalled, RecordName, Store } from './store.ts'
 
-export interface SqliteOptions {
+export interface EmbeddedOptions {
+  /** What it takes for the time of day, milliseconds since the epoch. */
+  readonly wallMs?: () => number
+  /** Nothing of it is needed once this process has ended, however it ends: nothing waits for the disk. */
+  readonly passing?: boolean
+}
+
+export interface SqliteOptions extends EmbeddedOptions {
   readonly retention?: Retention
   /** Pause between two rounds of cleaning. */
   readonly cleanEveryMs?: number
-  /** Wall clock, milliseconds since the epoch. */
-  readonly wallMs?: () => number
 }
 
 const CLEAN_EVERY_MS = 60_000
@@ -22,15 +29,15 @@ const CLEAN_EVERY_MS = 60_000
 const CLEAN_ROWS = 200
 
 interface Context {
-  readonly sql: SqliteQueries
+  readonly sql: SqliteQueries & ProposalQueries
   readonly nowMs: () => number
   readonly retention: Retention
 }
 
 /** @throws StateRefused, StateUnavailable */
 export function openSqlite (path: string, options: SqliteOptions = {}): Store {
-  const file = openSqliteFile(path)
-  const sql = createSqliteQueries(file.db)
+  const file = openSqliteFile(path, options.passing === true ? 'passing' : 'durable')
+  const sql = { ...createSqliteQueries(file.db), ...createProposalQueries(file.db) }
   const nowMs = createStoreClock(sql.latestTimeMs(), options.wallMs)
   const context: Context = { sql, nowMs, retention: options.retention ?? RETENTION }
   const batch = createBatch(file.db)
@@ -40,6 +47,7 @@ export function openSqlite (path: string, options: SqliteOptions = {}): Store {
   const cleaning = cleanNowAndThen(() => batch.write(() => clean(context)), options.cleanEveryMs ?? CLEAN_EVERY_MS)
   let closed = false
   return {
+    ...sqliteProposals(context, batch, (tag, runKey, atMs) => sql.runFacts(tag, runKey, atMs).has('stopped')),
     recall: name => batch.read(() => recall(context, name, nowMs())),
     begin: (record, after, limits) => batch.write(() => begin(context, record, after, limits)),
     advance: (held, event) => batch.write(() => advance(context, held.id, event)),
@@ -57,6 +65,7 @@ export function openSqlite (path: string, options: SqliteOptions = {}): Store {
     keepDefinition: (digest, text) => batch.write(() => { sql.keepDefinition(digest, text) }),
     definition: digest => batch.read(() => sql.definition(digest)),
     bindKey: keyId => batch.write(() => sql.bindKey(keyId) === keyId),
+    ...sqliteLock(batch, sql),
     ping: () => batch.write(() => { sql.ping(nowMs()) }),
     async close () {
       if (closed) return
@@ -77,11 +86,12 @@ function recall (context: Context, name: RecordName, nowMs: number): Recalled {
     runStopped: run.has('stopped'),
     calls: Number(run.get(`calls:${name.action}`) ?? 0),
     unresolved: sql.countUnresolved(name.tenant, name.action),
+    atMs: nowMs,
   }
 }
 
 function begin (context: Context, record: AttemptRecord, after: After | null, limits: BeginLimits): Begun {
-  requirePrepared(record)
+  requirePrepared(record, limits)
   const { sql, retention } = context
   const nowMs = context.nowMs()
   const own = sql.byId(record.id, nowMs)
@@ -91,18 +101,31 @@ function begin (context: Context, record: AttemptRecord, after: After | null, li
   if (recalled.runStopped) return { kind: 'run_stopped' }
   const latest = sql.latest(record.recordKey, nowMs)
   if (latest?.id !== after?.id || latest?.revision !== after?.revision || own !== undefined) return { kind: 'recalled', recalled }
+  const approval = limits.consume === undefined ? undefined : approvalAsSeen(sql, limits.consume, nowMs)
+  if (approval === null) return { kind: 'proposal_changed' }
   if (limits.callsPerRun !== null && recalled.calls >= limits.callsPerRun) return { kind: 'budget_exhausted' }
   if (recalled.unresolved >= limits.unresolvedMax) return { kind: 'unresolved_limit' }
   const { target, serialize, equal } = record.claims
   if (sql.claimIsHeld(record.id, target, serialize, record.guarded) || sql.equalIsUnknown(record.id, equal)) return { kind: 'target_busy' }
+  if (hasChanged(context, record, limits, nowMs)) return { kind: 'target_changed' }
   if (limits.concurrencyPerTenant !== null) {
     if (!takePlace(context, name, record.id, limits.concurrencyPerTenant, nowMs, nowMs + placeMs(record))) return { kind: 'rate_limited' }
   }
   const begun = begunAt(record, nowMs)
   sql.insert(begun, pack(begun).body)
+  if (approval !== undefined) consumeApproval(sql, approval, record.id, nowMs)
   count(context, record.tag, record.runKey, `calls:${record.action}`, nowMs)
   sql.setRunFact(record.tag, record.runKey, `last:${record.upstream}`, record.id, nowMs + retention.runMs)
   return { kind: 'begun', record: begun }
+}
+
+/** What is known of a target lies beside what is known of runs. */
+const factsOf = (target: string): string => `target ${target}`
+
+function hasChanged (context: Context, record: AttemptRecord, { unchangedSinceMs }: BeginLimits, nowMs: number): boolean {
+  const { target } = record.claims
+  if (target === null || typeof unchangedSinceMs !== 'number') return false
+  return Number(context.sql.runFacts(record.tag, factsOf(target), nowMs).get('changed') ?? -1) >= unchangedSinceMs
 }
 
 function advance (context: Context, id: string, event: AttemptEvent): Advanced {
@@ -122,6 +145,8 @@ function advance (context: Context, id: string, event: AttemptEvent): Advanced {
   const resultUntilMs = packed.result === null ? null : nowMs + retention.resultMs
   sql.update(next, packed, { resultUntilMs, expiresAtMs: settled ? nowMs + retention.settledMs : null }, reduced.dueAfterMs === 'keep')
   if (settled) sql.leave(record.owner.tenant, record.action, id)
+  if (settled && next.proposal !== undefined) settleProposal(sql, next.proposal, id, givesBack(next), nowMs, nowMs + retention.settledMs)
+  if (settled && changesTarget(next)) sql.setRunFact(next.tag, factsOf(next.claims.target!), 'changed', nowMs, nowMs + CHANGED_KEPT_MS)
   return { kind: 'changed', record: next }
 }
 
@@ -171,7 +196,11 @@ function found (row: AttemptRow | undefined, nowMs: number): AttemptRecord | nul
 /** One bite; true where there may be more. */
 function clean (context: Context): boolean {
   const nowMs = context.nowMs()
-  return context.sql.clean(nowMs, nowMs - STOPPED_LISTED_MS, CLEAN_ROWS) >= CLEAN_ROWS
+  const { sql } = context
+  const most = Math.max(
+    sql.clean(nowMs, nowMs - STOPPED_LISTED_MS, CLEAN_ROWS), sql.cleanProposals(nowMs, CLEAN_ROWS), sql.cleanSessions(nowMs, CLEAN_ROWS),
+  )
+  return most >= CLEAN_ROWS
 }
 
 function cleanNowAndThen (bite: () => Promise<boolean>, everyMs: number): { stop (): void } {

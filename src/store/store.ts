@@ -5,6 +5,8 @@
 // Everything that one call changes (its record key, its attempt, its target, its run, its tenant's sets) shares one hash tag, derived from the
 // tenant, and changes in one atomic step.
 import type { AttemptEvent, AttemptRecord } from '../attempts/attempt.ts'
+import type { ConsentStore } from './consent-store.ts'
+import type { LockStore } from './lock-store.ts'
 
 /** The state cannot be read or written now. */
 export class StateUnavailable extends Error {
@@ -39,8 +41,8 @@ export interface After {
 /** What is known about a record key, and about the budgets that a new attempt would spend. */
 export interface Recalled {
   readonly finding:
-    /** The next attempt of this key would be number `n` under upstream key generation `g`. */
-    | { readonly kind: 'free', readonly n: number, readonly g: number, readonly after: After | null }
+    /** The next attempt of this key would be number `n` under upstream key generation `g`; those from `since` on came to nothing under the same. */
+    | { readonly kind: 'free', readonly n: number, readonly g: number, readonly since: number, readonly after: After | null }
     | { readonly kind: 'duplicate', readonly record: AttemptRecord }
     /** Prepared and not yet dispatched. */
     | { readonly kind: 'in_progress', readonly record: AttemptRecord }
@@ -50,12 +52,18 @@ export interface Recalled {
   readonly calls: number
   /** Unknown, pending and escalated attempts of (tenant, action). */
   readonly unresolved: number
+  /** The store's time, milliseconds since the epoch. */
+  readonly atMs: number
 }
 
 export interface BeginLimits {
   readonly callsPerRun: number | null
   readonly concurrencyPerTenant: number | null
   readonly unresolvedMax: number
+  /** The version of the target was read after this time of the store; null or absent: what became of the target since then does not matter. */
+  readonly unchangedSinceMs?: number | null
+  /** The approval that this attempt is: it must stand as it was seen, and is used up by the attempt. Given where the record names a proposal. */
+  readonly consume?: { readonly proposal: string, readonly revision: number }
 }
 
 export type PlaceLimits = Pick<BeginLimits, 'callsPerRun' | 'concurrencyPerTenant'>
@@ -75,7 +83,9 @@ export type Begun =
   | { readonly kind: 'begun', readonly record: AttemptRecord }
   /** The key is not as it was when it was recalled; this is how it is now. */
   | { readonly kind: 'recalled', readonly recalled: Recalled }
-  | { readonly kind: 'run_stopped' | 'budget_exhausted' | 'unresolved_limit' | 'rate_limited' | 'target_busy' }
+  | { readonly kind: 'run_stopped' | 'budget_exhausted' | 'unresolved_limit' | 'rate_limited' | 'target_busy' | 'target_changed' }
+  /** The proposal is not approved any more, or not as it was seen: it was taken back, ran out, or something of it has changed. */
+  | { readonly kind: 'proposal_changed' }
 
 export type Advanced =
   | { readonly kind: 'changed' | 'already', readonly record: AttemptRecord }
@@ -88,14 +98,15 @@ export interface Due {
   readonly nowMs: number
 }
 
-export interface Store {
+export interface Store extends ConsentStore, LockStore {
   /** Reads; changes nothing. */
   recall (name: RecordName): Promise<Recalled>
 
   /**
    * Makes the attempt, its claims and its spending durable, all or nothing. `record` is prepared, `after` is what `recall` said (null: the key was
-   * never used); where the key has changed since, nothing is done. Refuses in this order: run stopped, key taken, calls per run, unresolved, target
-   * or serialize key held by another unsettled attempt (an escalated holder does not block a guarded record), an equal write unknown, concurrency.
+   * never used); where the key has changed since, nothing is done. Refuses in this order: run stopped, key taken, the proposal that it is to consume
+   * not approved or not as it was seen, calls per run, unresolved, target or serialize key held by another unsettled attempt (an escalated holder does not block a guarded record), an equal write unknown, the target
+   * changed by an attempt that ended since its version was read, concurrency.
    * Asking again with the same token answers `begun`.
    */
   begin (record: AttemptRecord, after: After | null, limits: BeginLimits): Promise<Begun>
@@ -103,9 +114,11 @@ export interface Store {
   /**
    * Applies one event of the reducer by compare-and-set on the revision; `held` is the record as the caller last saw it, and is read anew where it
    * is stale.
-   * A settled attempt gives back its claims in the same step; an unresolved one enters the index that `unresolved` lists.
+   * A settled attempt gives back its claims in the same step, and its proposal where it provably never left; an unresolved one enters the index that `unresolved` lists.
+   * Asked again with the same change id, as long as nothing else has changed the attempt since, it answers as it did: whoever lost the reply learns
+   * that the change was its own.
    */
-  advance (held: AttemptRecord, event: AttemptEvent): Promise<Advanced>
+  advance (held: AttemptRecord, event: AttemptEvent, changeId?: string): Promise<Advanced>
 
   find (id: string): Promise<AttemptRecord | null>
 

@@ -3,7 +3,7 @@
 // place, because after a failed fsync nobody can say which of them the disk has.
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { CheckpointSigner } from './audit-checkpoint.ts'
+import type { Checkpoint, CheckpointSigner } from './audit-checkpoint.ts'
 import { NO_HASH, writeRow, type RowFields } from './audit-row.ts'
 import type { AuditFault } from './metrics.ts'
 
@@ -25,6 +25,8 @@ export interface ChainOptions {
   readonly segmentBytesMax: number
   readonly onSynced: (rows: number, durationMs: number) => void
   readonly onFault: (what: AuditFault, error: unknown) => void
+  /** A signed note is on the disk. */
+  readonly onCheckpoint: (checkpoint: Checkpoint, note: string) => void
 }
 
 /** Rows nobody waits for are on the disk after at most this and the time of one fsync. */
@@ -253,7 +255,8 @@ export class AuditChain {
     const size = this.#syncedSeq
     if (size <= this.#checkpointedSeq) return
     const { writer, signer, epochMs } = this.#options
-    const note = Buffer.from(signer.sign({ writer, size, head: this.#syncedHash, time: new Date(epochMs()).toISOString() }))
+    const checkpoint: Checkpoint = { writer, size, head: this.#syncedHash, time: new Date(epochMs()).toISOString() }
+    const note = Buffer.from(signer.sign(checkpoint))
     try {
       let written = 0
       while (written < note.length) {
@@ -265,6 +268,7 @@ export class AuditChain {
       this.#checkpointBytes += note.length
       this.#checkpointedSeq = size
       this.#checkpointedAtMs = performance.now()
+      this.#options.onCheckpoint(checkpoint, note.toString())
     } catch (error) {
       this.#options.onFault('checkpoint', error)
     }

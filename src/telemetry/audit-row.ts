@@ -17,6 +17,10 @@ export type AuditEventName =
   | 'action.called' | 'action.refused'
   | 'execution.intent' | 'execution.result' | 'execution.unknown' | 'execution.pending' | 'execution.escalated' | 'execution.resolved'
   | 'response.withheld' | 'integrity.alarm' | 'sheet.reloaded' | 'run.stopped'
+  | 'proposal.made' | 'proposal.viewed' | 'proposal.decided' | 'proposal.extended' | 'proposal.revoked' | 'proposal.consumed' | 'proposal.ended'
+  | 'vault.locked' | 'vault.unlocked' | 'vault.refused'
+  | 'person.signed_in' | 'person.signed_out' | 'person.refused' | 'plane.violation'
+  | 'state.lost' | 'state.restored' | 'state.accepted'
   | 'audit.opened' | 'audit.recovered' | 'audit.sealed' | 'audit.closed'
 
 /** A row that ends an attempt or a refused call: there is exactly one of them for each. */
@@ -55,12 +59,14 @@ export interface RowFields {
   readonly key_ids?: { readonly hmac: string, readonly sig: string } | undefined
   readonly ms?: number | undefined
   readonly outcome?: Outcome | undefined
+  readonly proposal?: { readonly digest: string | undefined, readonly id: string, readonly state: string | undefined } | undefined
   readonly received?: string | undefined
   readonly reason?: string | undefined
   readonly request?: string | undefined
   readonly rule?: string | undefined
   readonly sealed?: Sealed | undefined
   readonly sent?: boolean | undefined
+  readonly shown?: { readonly ms: number | undefined, readonly renderer: string | undefined, readonly surface: string | undefined } | undefined
   readonly source?: string | undefined
   readonly step?: Step | undefined
   readonly surface?: string | undefined
@@ -120,6 +126,7 @@ export function writeRow (fields: RowFields, place: Place): { readonly line: str
     ms: fields.ms,
     outcome: fields.outcome,
     prev: place.prev,
+    proposal: fields.proposal,
     received: fields.received,
     reason: fields.reason,
     request: fields.request,
@@ -127,6 +134,7 @@ export function writeRow (fields: RowFields, place: Place): { readonly line: str
     sealed: fields.sealed,
     sent: fields.sent,
     seq: place.seq,
+    shown: fields.shown,
     source: fields.source,
     step: fields.step,
     surface: fields.surface,
@@ -151,7 +159,7 @@ export function chainHash (prev: string, body: string): string {
   return hash('sha256', `${CHAIN_DOMAIN}${prev}${body}`, 'hex')
 }
 
-/** A row as it was read: only what verification looks at is typed. */
+/** A row as it was read: only what is looked at offline is typed. */
 export interface ReadRow {
   readonly v: number
   readonly writer: string
@@ -160,6 +168,9 @@ export interface ReadRow {
   readonly hash: string
   readonly time: string
   readonly event: string
+  readonly asked?: string
+  readonly code?: string
+  readonly actor?: { readonly run?: string, readonly sub?: string }
   readonly attempt?: { readonly id: string, readonly state?: string, readonly duplicate?: boolean }
   readonly sealed?: Sealed
   readonly key_ids?: { readonly hmac: string, readonly sig: string }

@@ -3,11 +3,14 @@ import { randomBytes } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import { StateUnavailable } from '../store/store.ts'
 import { AuditChain, type AuditFile } from './audit-chain.ts'
-import { makeAuditFolder, openCheckpointSigner } from './audit-checkpoint.ts'
+import { makeAuditFolder, openCheckpointSigner, type Checkpoint } from './audit-checkpoint.ts'
 import { rowMs, rowText, type AuditEventName, type RowActor, type RowFields, type RowUpstream } from './audit-row.ts'
 import { findChains } from './audit-seal.ts'
 import type { AuditFault, AuditMetrics } from './metrics.ts'
-import type { Actor, AttemptEventTold, CallEvent, IntentEvent, Telemetry } from './telemetry.ts'
+import { fieldsOfConsent, fieldsOfConsumed, fieldsOfPerson } from './audit-consent.ts'
+import type { ConsentEvent } from '../consent/events.ts'
+import { openDoorKeeper } from './audit-door.ts'
+import type { Actor, AttemptEventTold, CallEvent, DoorEvent, IntentEvent, PersonEvent, Telemetry } from './telemetry.ts'
 
 /** Reads and refusals are refused themselves while so many rows are not durable. */
 export const ROOM_ROWS = 10_000
@@ -27,10 +30,18 @@ export interface Audit {
   /** `field` is the bounded one (fields.ts). */
   call (event: CallEvent): void
   attempt (event: AttemptEventTold): void
+  person (event: PersonEvent): void
+  /** Of those who are nobody only so many are kept: they could fill the disk. */
+  door (event: DoorEvent): void
+  consent (event: ConsentEvent): void
   withheld (event: Parameters<Telemetry['withheld']>[0]): void
   integrity (event: Parameters<Telemetry['integrity']>[0]): void
   reloaded (event: { readonly result: 'taken' | 'refused', readonly digest: string | null, readonly correlationId?: string }): void
-  runStopped (event: { readonly actor: Actor, readonly correlationId: string }): void
+  runStopped (event: { readonly actor: Actor, readonly note: string | null, readonly correlationId: string }): void
+  vault (event: { readonly what: 'locked' | 'unlocked', readonly epoch: number, readonly personMark: string, readonly correlationId: string }): void
+  /** Told of questions that are no calls; a call has a row of its own. */
+  lockedOut (event: { readonly actor: Actor, readonly correlationId: string }): void
+  stateLoss (event: { readonly what: 'lost' | 'restored' | 'accepted', readonly kind: 'proved' | 'possible', readonly replica: string }): void
   hasRoom (): boolean
   /** All that was told so far is durable. @throws StateUnavailable */
   sync (): Promise<void>
@@ -43,6 +54,8 @@ export interface AuditOptions {
   readonly keyId: string
   readonly metrics: AuditMetrics
   readonly onFault: (what: AuditFault, error: unknown) => void
+  /** For whoever keeps copies elsewhere. @throws nothing */
+  readonly onCheckpoint?: (checkpoint: Checkpoint, note: string) => void
   readonly epochMs?: () => number
   readonly segmentBytesMax?: number
   readonly openFile?: (path: string) => Promise<AuditFile>
@@ -64,6 +77,7 @@ export async function openAudit (options: AuditOptions): Promise<Audit> {
     epochMs,
     openFile: options.openFile ?? (path => open(path, 'wx', 0o600)),
     segmentBytesMax: options.segmentBytesMax ?? SEGMENT_BYTES_MAX,
+    onCheckpoint: options.onCheckpoint ?? (() => {}),
     onSynced: (rows, durationMs) => options.metrics.synced(rows, durationMs),
     onFault: (what, error) => {
       options.metrics.fault(what)
@@ -86,6 +100,7 @@ class ChainedAudit implements Audit {
   readonly publicKeyPem: string
   readonly #chain: AuditChain
   readonly #metrics: AuditMetrics
+  readonly #door = openDoorKeeper()
   /** (run, action) → the refusal that a later accepted call corrects. */
   readonly #correctable = new Map<string, NonNullable<RowFields['corrects']>>()
 
@@ -112,7 +127,22 @@ class ChainedAudit implements Audit {
       request: event.requestMark,
       target: event.targetMark === null ? undefined : { mark: event.targetMark, version: undefined },
     })
+    if (event.approval !== null) this.#add(fieldsOfConsumed(event, event.approval))
     await this.sync()
+  }
+
+  person (event: PersonEvent): void {
+    this.#add({ ...fieldsOfPerson(event), actor: actorOf(event.actor) })
+  }
+
+  door (event: DoorEvent): void {
+    const fields = this.#door.fieldsOf(event)
+    if (fields !== null) this.#add({ ...fields, actor: actorOf(event.actor) })
+  }
+
+  consent (event: ConsentEvent): void {
+    const fields = fieldsOfConsent(event)
+    if (fields !== null) this.#add(fields)
   }
 
   call (event: CallEvent): void {
@@ -150,7 +180,22 @@ class ChainedAudit implements Audit {
   }
 
   runStopped (event: Parameters<Audit['runStopped']>[0]): void {
-    this.#add({ event: 'run.stopped', actor: actorOf(event.actor), correlation_id: event.correlationId })
+    this.#add({ event: 'run.stopped', actor: actorOf(event.actor), correlation_id: event.correlationId, what: event.note || undefined })
+  }
+
+  vault ({ what, epoch, personMark, correlationId }: Parameters<Audit['vault']>[0]): void {
+    const actor: RowActor = { iss: undefined, kind: 'person', run: undefined, sub: personMark, tenant: undefined }
+    this.#add({ event: `vault.${what}`, actor, correlation_id: correlationId, what: `epoch ${epoch}` })
+  }
+
+  lockedOut ({ actor, correlationId }: Parameters<Audit['lockedOut']>[0]): void {
+    this.#add({ event: 'vault.refused', actor: actorOf(actor), code: 'VAULT_LOCKED', correlation_id: correlationId })
+  }
+
+  stateLoss ({ what, kind, replica }: Parameters<Audit['stateLoss']>[0]): void {
+    // Whoever can open the control socket is a person.
+    const actor = what === 'accepted' ? { iss: undefined, kind: 'person', run: undefined, sub: undefined, tenant: undefined } : undefined
+    this.#add({ event: `state.${what}`, actor, by: replica, what: kind })
   }
 
   async sync (): Promise<void> {
@@ -199,7 +244,7 @@ function correctionKey ({ actor, actionId }: CallEvent): string | null {
   return actor.runMark === null || actionId === null ? null : `${actor.runMark} ${actionId}`
 }
 
-function nameOfCall (event: CallEvent): AuditEventName {
+export function nameOfCall (event: CallEvent): AuditEventName {
   if (event.attemptId === null) return event.outcome === 'rejected' && !event.sent && event.step !== 'record' ? 'action.refused' : 'action.called'
   // A repeat that hears of an attempt is no event of that attempt.
   if (event.duplicate) return 'action.called'
@@ -210,7 +255,7 @@ function nameOfCall (event: CallEvent): AuditEventName {
   return event.outcome === 'unknown' ? 'execution.unknown' : 'execution.pending'
 }
 
-function nameOfAttempt (event: AttemptEventTold): AuditEventName {
+export function nameOfAttempt (event: AttemptEventTold): AuditEventName {
   switch (event.state) {
     case 'settled': return 'execution.resolved'
     case 'escalated': return 'execution.escalated'
@@ -233,6 +278,7 @@ function fieldsOfCall (event: CallEvent, name: AuditEventName): RowFields {
     field: textOrNone(event.field),
     ms: rowMs(event.durationMs),
     outcome: event.outcome,
+    proposal: event.proposalId === null ? undefined : { digest: undefined, id: event.proposalId, state: undefined },
     received: event.receivedMark ?? undefined,
     reason: event.reasonMark ?? undefined,
     rule: textOrNone(event.rule),

@@ -10,7 +10,7 @@ export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' |
 
 /** All that may stand beside the message of a note. */
 const NOTE_FIELDS = [
-  'action', 'address', 'attempt_id', 'code', 'correlation_id', 'count', 'definition', 'digest', 'duration_ms', 'file', 'reason',
+  'action', 'address', 'attempt_id', 'code', 'correlation_id', 'count', 'definition', 'digest', 'duration_ms', 'file', 'proposal_id', 'reason',
   'signal', 'upstream', 'writer',
 ] as const
 export type NoteFields = { readonly [Name in (typeof NOTE_FIELDS)[number]]?: string | number | boolean | null }
@@ -80,6 +80,7 @@ function callFields (event: CallEvent, level: LogLevel): Record<string, unknown>
     time: isoTime(Date.now()),
     correlation_id: event.correlationId,
     surface: event.surface,
+    trace_id: event.traceId ?? undefined,
     tenant: actor.tenant ?? undefined,
     sub: actor.subMark ?? undefined,
     run: actor.runMark ?? undefined,

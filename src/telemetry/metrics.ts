@@ -3,6 +3,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Catalog } from '../catalog/catalog.ts'
 import { isErrorCode } from '../errors.ts'
+import { consentDefinitions, consentMetrics } from './consent-metrics.ts'
 import { fieldsOf, type Field, type Fields } from './fields.ts'
 import type { AttemptEventTold, CallEvent, Telemetry } from './telemetry.ts'
 
@@ -74,13 +75,32 @@ export function createMetrics () {
       m.keySetLoads.inc({ ok: event.ok ? 'true' : 'false' })
       m.keySetKeys.set(event.keys)
     },
+    /** Writes are refused from now on. */
+    stateLost (kind: 'proved' | 'possible'): void {
+      m.stateLosses.inc({ kind })
+      m.stateQuarantined.set(1)
+    },
+    stateWhole: (): void => m.stateQuarantined.set(0),
+    /** As this replica goes by it. */
+    vault ({ locked, epoch }: { readonly locked: boolean, readonly epoch: number }): void {
+      m.vaultLocked.set(locked ? 1 : 0)
+      m.vaultEpoch.set(epoch)
+    },
+    replicas (live: number, gone: number): void {
+      m.replicas.set({ state: 'live' }, live)
+      m.replicas.set({ state: 'gone' }, gone)
+    },
+    journalSynced: (durationMs: number): void => m.journalSeconds.observe(durationMs / 1000),
+    journalFault: (): void => m.journalFaults.inc(),
     attempts (gauges: AttemptGauges): void {
       m.attempts.set({ state: 'unknown' }, gauges.unknown)
       m.attempts.set({ state: 'pending' }, gauges.pending)
       m.attempts.set({ state: 'escalated' }, gauges.escalated)
       m.oldestUnknown.set((gauges.oldestUnknownAgeMs ?? 0) / 1000)
     },
+    notice: (result: string): void => m.notices.inc({ result }),
     audit: auditMetrics(m),
+    ...consentMetrics(m.consent),
     ...eventMetrics(m, labels),
   }
 }
@@ -132,9 +152,11 @@ function auditMetrics (m: Definitions) {
 
 /** A counter that is not there yet cannot be seen to rise. */
 function startAtZero (m: Definitions): void {
-  for (const what of ['contradicting_evidence', 'second_send', 'foreign_record']) m.integrity.inc({ what }, 0)
+  for (const what of ['contradicting_evidence', 'second_send', 'foreign_record', 'altered_proposal']) m.integrity.inc({ what }, 0)
+  for (const kind of ['proved', 'possible']) m.stateLosses.inc({ kind }, 0)
   for (const what of AUDIT_FAULTS) m.auditFaults.inc({ what }, 0)
   for (const result of ['taken', 'refused']) m.reloads.inc({ result }, 0)
+  for (const result of ['delivered', 'again', 'given_up', 'dropped']) m.notices.inc({ result }, 0)
   for (const ok of ['true', 'false']) m.keySetLoads.inc({ ok }, 0)
   for (const state of ['unknown', 'pending', 'escalated']) m.attempts.set({ state }, 0)
 }
@@ -154,6 +176,7 @@ function definitions (registry: Registry) {
     new Histogram({ name, help, labelNames, buckets, registers })
 
   return {
+    consent: consentDefinitions({ counter, gauge, histogram }),
     calls: counter('aval_calls_total', 'Calls by action, how they ended, and the step that ended them.', [...ACTION, 'outcome', 'code', 'step']),
     callSeconds: histogram('aval_call_duration_seconds', 'From the arrival of a call until its answer.', CALL_SECONDS, [...ACTION, 'outcome']),
     argumentRefusals: counter('aval_argument_refusals_total', 'Refusals that name a field of the arguments.', [...ACTION, 'field', 'rule']),
@@ -167,6 +190,13 @@ function definitions (registry: Registry) {
     upstreamSeconds: histogram('aval_upstream_duration_seconds', 'Time of one send to an upstream.', CALL_SECONDS, [...SEND, 'status_class']),
     upstreamFaults: counter('aval_upstream_faults_total', 'Sends without a whole answer, by cause.', [...SEND, 'cause']),
     storeSeconds: histogram('aval_store_duration_seconds', 'Time of one verb of the store.', FAST_SECONDS, ['verb', 'ok']),
+    stateLosses: counter('aval_state_losses_total', 'Times at which the state had lost, or may have lost, what it acknowledged.', ['kind']),
+    stateQuarantined: gauge('aval_state_quarantined', '1 while writes are refused because the state has lost something, else 0.'),
+    vaultLocked: gauge('aval_vault_locked', '1 while the vault is locked and every agent is refused, else 0.'),
+    vaultEpoch: gauge('aval_vault_epoch', 'How often the vault was locked.'),
+    replicas: gauge('aval_replicas', 'Brokers that share the state: those that live, and those that are gone without having left.', ['state']),
+    journalSeconds: histogram('aval_journal_flush_duration_seconds', 'Time to write and sync one group of lines of the journal.', FAST_SECONDS),
+    journalFaults: counter('aval_journal_faults_total', 'Faults of the disk under the journal.'),
     integrity: counter('aval_integrity_alarms_total', 'Evidence against what is settled, or one attempt seen to be sent twice.', ['what']),
     withheld: counter('aval_results_withheld_total', 'Results that were not shown, by reason.', [...ACTION, 'code']),
     reloads: counter('aval_catalog_reloads_total', 'Reloads of the catalog.', ['result']),
@@ -174,6 +204,7 @@ function definitions (registry: Registry) {
     catalogActions: gauge('aval_catalog_actions', 'Actions in the catalog in force.'),
     keySetLoads: counter('aval_key_set_loads_total', 'Loads of the key set that verifies access tokens.', ['ok']),
     keySetKeys: gauge('aval_key_set_keys', 'Keys that access tokens may be signed with.'),
+    notices: counter('aval_notices_total', 'Notices to endpoints of AVAL_WEBHOOKS, by what became of each try.', ['result']),
     auditRows: counter('aval_audit_rows_total', 'Rows of the audit that are durable.'),
     auditSeconds: histogram('aval_audit_flush_duration_seconds', 'Time to write and sync one batch of audit rows.', FAST_SECONDS),
     auditWaiting: gauge('aval_audit_waiting_rows', 'Rows of the audit that are not durable yet.'),

@@ -1,15 +1,31 @@
 // The telemetry port, made of the audit, the metrics and the log: each event is told once and becomes one line, one set of metrics, one row.
+import type { ConsentEvent } from '../consent/events.ts'
+import type { Loss } from '../store/loss.ts'
 import type { Audit } from './audit.ts'
 import type { Logger } from './logger.ts'
 import type { Metrics } from './metrics.ts'
-import type { CallEvent, Telemetry } from './telemetry.ts'
+import type { CallEvent, DoorEvent, Telemetry } from './telemetry.ts'
 
 /** The port, and what the process itself has to tell. */
 export interface BrokerTelemetry extends Telemetry {
   /** `digest`: of the set that is in force from now on, or null where a set was refused. */
   reloaded (event: { readonly result: 'taken' | 'refused', readonly digest: string | null, readonly faults: number }): void
+  /** The state was found to have lost something, or that is over. */
+  stateLoss (event: { readonly what: 'lost' | 'restored' | 'accepted', readonly loss: Loss }): void
+  /** A person locked or unlocked the vault. `note`: why, in their words, for the log alone. */
+  vault (event: VaultTurned): void
   /** What was to be told soon is told now. */
   flush (): void
+}
+
+export interface VaultTurned {
+  readonly what: 'locked' | 'unlocked'
+  readonly epoch: number
+  readonly personMark: string
+  readonly correlationId: string
+  readonly note: string
+  /** Replicas that did not say that they go by it. */
+  readonly waitingFor: readonly string[]
 }
 
 /** Calls are told this much later at most, and so many of them together. */
@@ -66,6 +82,7 @@ export function createTelemetry ({ audit, metrics, logger }: TelemetryParts): Br
       quietly(() => logger.attempt(event))
     },
     ...counted(metrics, quietly),
+    ...rare({ audit, metrics, logger }, quietly, flush),
     integrity (event) {
       flush()
       quietly(() => metrics.integrity(event))
@@ -78,18 +95,73 @@ export function createTelemetry ({ audit, metrics, logger }: TelemetryParts): Br
       quietly(() => audit.withheld(event))
       quietly(() => logger.withheld(event))
     },
+  }
+}
+
+/** What becomes of the process as a whole, and of a run. */
+function rare (
+  { audit, metrics, logger }: TelemetryParts, quietly: (tell: () => void) => void, flush: () => void
+): Pick<BrokerTelemetry, 'reloaded' | 'stateLoss' | 'runStopped' | 'vault' | 'lockedOut' | 'person' | 'door' | 'consent'> {
+  return {
+    person (event) {
+      flush()
+      quietly(() => audit.person(event))
+      quietly(() => logger.note('info', `a person has ${event.what} a proposal`, { correlation_id: event.correlationId, proposal_id: event.proposal.id, action: event.actionId }))
+    },
+    door (event) {
+      flush()
+      quietly(() => audit.door(event))
+      quietly(() => logger.note(event.what.startsWith('signed') ? 'info' : 'warn', DOOR_WORDS[event.what], { correlation_id: event.correlationId, reason: event.reason }))
+    },
+    consent (event) {
+      flush()
+      quietly(() => metrics.consent(event))
+      quietly(() => audit.consent(event))
+      if ('record' in event) quietly(() => noteConsent(event, logger))
+    },
     reloaded ({ result, digest, faults }) {
       flush()
       quietly(() => metrics.reloaded(result))
       quietly(() => audit.reloaded({ result, digest }))
       quietly(() => logger.note(result === 'taken' ? 'info' : 'error', `a new catalog was ${result}`, { digest, count: faults }))
     },
+    stateLoss (event) {
+      flush()
+      quietly(() => audit.stateLoss({ what: event.what, kind: event.loss.kind, replica: event.loss.by }))
+      quietly(() => noteLoss(event, logger))
+    },
+    vault (event) {
+      flush()
+      quietly(() => audit.vault(event))
+      const waiting = event.waitingFor.length === 0 ? '' : `; replicas that do not go by it yet: ${event.waitingFor.join(', ')}`
+      quietly(() => logger.note('warn', `the vault was ${event.what} by a person${waiting}`, { correlation_id: event.correlationId, reason: event.note }))
+    },
+    lockedOut (event) {
+      flush()
+      quietly(() => audit.lockedOut(event))
+    },
     runStopped (event) {
       flush()
       quietly(() => audit.runStopped(event))
-      quietly(() => logger.note('info', 'a run was stopped', { correlation_id: event.correlationId }))
+      quietly(() => logger.note('info', 'a run was stopped', { correlation_id: event.correlationId, ...event.note !== null && { reason: event.note } }))
     },
   }
+}
+
+const DOOR_WORDS: Record<DoorEvent['what'], string> = {
+  signed_in: 'a person signed in', signed_out: 'a person signed out', sign_in_refused: 'a sign-in of a person was refused',
+  plane_violation: 'a credential came to a listener that is not for it',
+}
+
+function noteConsent ({ type, record }: Extract<ConsentEvent, { record: unknown }>, logger: Logger): void {
+  logger.note('info', `a proposal is ${type}`, { correlation_id: record.correlationId, proposal_id: record.id, action: record.action, reason: record.cause })
+}
+
+function noteLoss ({ what, loss }: Parameters<BrokerTelemetry['stateLoss']>[0], logger: Logger): void {
+  const waiting = loss.waitingFor.length === 0 ? '' : `; replicas that have not told it again what they know: ${loss.waitingFor.join(', ')}`
+  const found = loss.kind === 'proved' ? 'the state has lost what it acknowledged' : 'the state may have lost what it acknowledged'
+  if (what === 'lost') logger.note('error', `${found}; nothing is sent until it knows it again${waiting}`, { reason: loss.kind })
+  else logger.note('warn', `the loss of the state is ${what}; writes go on${waiting}`, { reason: loss.kind })
 }
 
 /** What becomes metrics and nothing else. */

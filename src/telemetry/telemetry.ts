@@ -3,6 +3,7 @@
 import type { Outcome } from '../catalog/catalog.ts'
 import type { Step } from '../errors.ts'
 import type { AttemptState } from '../attempts/attempt.ts'
+import type { ConsentEvent } from '../consent/events.ts'
 import type { LostCause } from '../upstream/wire.ts'
 
 /** Who acted, as HMACs. */
@@ -18,6 +19,8 @@ export interface Actor {
 export interface CallEvent {
   readonly correlationId: string
   readonly surface: 'http' | 'mcp'
+  /** Of the runtime's own tracing. */
+  readonly traceId?: string | null
   readonly actor: Actor
   readonly source: string | null
   /** The name that the agent asked for; `actionId` is set only where the catalog has it, and only that one may become a label. */
@@ -37,6 +40,8 @@ export interface CallEvent {
   readonly reasonMark: string | null
   readonly targetMark: string | null
   readonly versionMark: string | null
+  /** What it proposed, or carried out, or spent. */
+  readonly proposalId: string | null
   readonly attemptId: string | null
   readonly attemptState: AttemptState | null
   /** This call wrote the end of its attempt down. An end is told by whoever wrote it, so that it is told once. */
@@ -72,6 +77,8 @@ export interface IntentEvent {
   readonly actionId: string
   readonly definition: string
   readonly attemptId: string
+  /** What a person approved, call or grant; null: nobody had to be asked. */
+  readonly approval: { readonly id: string, readonly digest: string } | null
   readonly argumentsMark: string
   readonly targetMark: string | null
   readonly requestMark: string
@@ -89,6 +96,34 @@ export interface AttemptEventTold {
   readonly code: string | null
   readonly sent: boolean | null
   readonly personMark: string | null
+}
+
+/** What a person did with a proposal, and what they had seen of it. */
+export interface PersonEvent {
+  readonly actor: Actor
+  readonly what: 'viewed' | 'approved' | 'denied' | 'extended' | 'revoked'
+  readonly proposal: { readonly id: string, readonly digest: string, readonly state: string }
+  readonly actionId: string
+  /** Of the call that asked for it. */
+  readonly correlationId: string
+  readonly surface: string | null
+  /** By which version of the texts it was shown. */
+  readonly renderer: string | null
+  readonly msOnPage: number | null
+  readonly reasonCode: string | null
+}
+
+/** Somebody at the door of people, or at the wrong one. */
+export interface DoorEvent {
+  readonly what: 'signed_in' | 'signed_out' | 'sign_in_refused' | 'plane_violation'
+  readonly actor: Actor
+  /** Where it was. */
+  readonly plane: 'agents' | 'people' | 'operations'
+  readonly correlationId: string
+  /** HMAC of the address. */
+  readonly source: string | null
+  /** Our own words. */
+  readonly reason: string | null
 }
 
 /** One send to an upstream. */
@@ -116,15 +151,22 @@ export interface Telemetry {
   /** Room for another refusal or read in the audit buffer; false: the call must be refused. */
   hasRoom (): boolean
   attempt (event: AttemptEventTold): void
+  person (event: PersonEvent): void
+  door (event: DoorEvent): void
+  /** What became of a proposal, by whatever means. */
+  consent (event: ConsentEvent): void
   /** No later write of this run is begun. */
-  runStopped (event: { readonly actor: Actor, readonly correlationId: string }): void
+  /** `note`: why, in the words of an operator; null where its own agent stopped it. */
+  runStopped (event: { readonly actor: Actor, readonly note: string | null, readonly correlationId: string }): void
+  /** Somebody asked while the vault was locked. */
+  lockedOut (event: { readonly actor: Actor, readonly correlationId: string }): void
   lookup (event: { readonly actionId: string, readonly finding: string, readonly durationMs: number }): void
   upstream (event: UpstreamEvent): void
   /** A safe read or a provably unsent write was tried again. */
   retried (event: { readonly actionId: string, readonly retry: 'safe' | 'unsent' }): void
   store (event: { readonly verb: string, readonly ok: boolean, readonly durationMs: number }): void
-  /** Evidence contradicts what is settled, or one attempt was seen to be sent twice. */
-  integrity (event: { readonly attemptId: string, readonly what: 'contradicting_evidence' | 'second_send' | 'foreign_record' }): void
+  /** Evidence contradicts what is settled, one attempt was seen to be sent twice, or a stored proposal is not what it was (its id stands for the attempt's). */
+  integrity (event: { readonly attemptId: string, readonly what: 'contradicting_evidence' | 'second_send' | 'foreign_record' | 'altered_proposal' }): void
   /** A field of an upstream answer that the view does not show, or a secret found in one. */
   withheld (event: { readonly actionId: string, readonly code: string }): void
 }

@@ -2,9 +2,9 @@
 // deadline, and the reply says what is known about it and no more.
 import type { Pool } from 'undici'
 import type { Upstream } from '../catalog/catalog.ts'
-import type { Reply, SendOptions, UpstreamClient, WireRequest } from './wire.ts'
+import type { Exit, Reply, SendOptions, UpstreamClient, WireRequest } from './wire.ts'
 import { resolveBySystem, type Resolve } from './dial.ts'
-import { Exchange, type Told } from './exchange.ts'
+import { ALWAYS_OPEN, Exchange, type Told } from './exchange.ts'
 import { createGate } from './gate.ts'
 import { createPools, type Pools } from './pools.ts'
 import { buildRequest } from './request.ts'
@@ -18,13 +18,20 @@ export interface UpstreamClientOptions {
   readonly resolve?: Resolve
   readonly connectionAgeMs?: number
   readonly responseBytesMax?: number
+  /** Open where nobody says otherwise. */
+  readonly exit?: Exit
 }
 
 /** So that a change of DNS takes effect, and is checked. */
 const CONNECTION_AGE_MS = 60_000
 const RESPONSE_BYTES_MAX = 1 << 20
 
-export function createUpstreamClient (options: UpstreamClientOptions): UpstreamClient {
+export interface PooledClient extends UpstreamClient {
+  /** Lets go of all connections, each once what is under way on it is finished; what is sent later dials anew. */
+  rest (): void
+}
+
+export function createUpstreamClient (options: UpstreamClientOptions): PooledClient {
   watchSends()
   const pools = createPools({
     resolve: options.resolve ?? resolveBySystem,
@@ -33,14 +40,22 @@ export function createUpstreamClient (options: UpstreamClientOptions): UpstreamC
     responseBytesMax: options.responseBytesMax ?? RESPONSE_BYTES_MAX,
   })
   const gate = createGate()
+  const exit = options.exit ?? ALWAYS_OPEN
   let closing = false
   return {
     build: buildRequest,
     enter: (upstream, tenant) => gate.enter(upstream, tenant),
-    send: (upstream, request, sendOptions) => new Promise(resolve => {
-      if (closing) resolve(unsent(upstream, sendOptions, 'shutting_down', options.telemetry))
-      else start(pools, upstream, request, sendOptions, options.telemetry, resolve)
-    }),
+    send (upstream, request, sendOptions) {
+      const send = (): Promise<Reply> => new Promise(resolve => {
+        if (closing) resolve(unsent(upstream, sendOptions, 'shutting_down', options.telemetry))
+        else start(pools, upstream, request, sendOptions, { telemetry: options.telemetry, exit }, resolve)
+      })
+      if (exit.isOpen(sendOptions.epoch)) return send()
+      return exit.opens(sendOptions.epoch).then(open => open ? send() : unsent(upstream, sendOptions, 'locked', options.telemetry))
+    },
+    rest () {
+      for (const pool of pools.drop()) pool.close().catch(() => undefined)
+    },
     close (graceMs) {
       closing = true
       return closeAll(pools.all(), graceMs)
@@ -50,7 +65,13 @@ export function createUpstreamClient (options: UpstreamClientOptions): UpstreamC
 
 type Resolved = (reply: Reply) => void
 
-function start (pools: Pools, upstream: Upstream, request: WireRequest, options: SendOptions, telemetry: Told, resolve: Resolved): void {
+interface Ports {
+  readonly telemetry: Told
+  readonly exit: Exit
+}
+
+function start (pools: Pools, upstream: Upstream, request: WireRequest, options: SendOptions, ports: Ports, resolve: Resolved): void {
+  const { telemetry, exit } = ports
   let pool: Pool
   try {
     pool = pools.of(upstream, options.kind)
@@ -58,7 +79,7 @@ function start (pools: Pools, upstream: Upstream, request: WireRequest, options:
     resolve(unsent(upstream, options, 'address_refused', telemetry))
     return
   }
-  const exchange = new Exchange(upstream.name, request, options, telemetry, resolve)
+  const exchange = new Exchange(upstream.name, request, options, telemetry, resolve, exit)
   // Whatever undici refuses about these it tells the exchange, before anything is queued. No `idempotent`, no `blocking`: they allow it to send
   // twice.
   pool.dispatch({
@@ -66,12 +87,10 @@ function start (pools: Pools, upstream: Upstream, request: WireRequest, options:
     path: request.path,
     headers: request.headers,
     body: request.body,
-    headersTimeout: options.timeoutMs + 1_000,
-    bodyTimeout: options.timeoutMs + 1_000,
   }, exchange)
 }
 
-function unsent (upstream: Upstream, options: SendOptions, cause: 'shutting_down' | 'address_refused', telemetry: Told): Reply {
+function unsent (upstream: Upstream, options: SendOptions, cause: 'shutting_down' | 'address_refused' | 'locked', telemetry: Told): Reply {
   telemetry.upstream({ upstream: upstream.name, kind: options.kind, result: 'unsent', cause, status: null, durationMs: 0 })
   return { kind: 'unsent', cause, durationMs: 0 }
 }

@@ -6,8 +6,9 @@
 //   lost    it was, and no head of an answer came back
 //   cut     a head came back, and then not the whole body
 import type { Dispatcher } from 'undici'
+import { passFailpoint } from '../failpoints.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
-import type { LostCause, Reply, SendOptions, WireRequest } from './wire.ts'
+import type { Exit, LostCause, Reply, SendOptions, WireRequest } from './wire.ts'
 import { causeOf, WireFault } from './fault.ts'
 import { announce, type Sendable } from './sent.ts'
 
@@ -20,6 +21,8 @@ const INTERIM_ANSWERS_MAX = 32
 
 const EMPTY = Buffer.alloc(0)
 
+export const ALWAYS_OPEN: Exit = Object.freeze({ isOpen: () => true, opens: async () => true })
+
 type HeaderFields = Record<string, string | string[] | undefined>
 
 export class Exchange implements Dispatcher.DispatchHandler, Sendable {
@@ -28,6 +31,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Sendable {
   readonly #method: string
   readonly #options: SendOptions
   readonly #told: Told
+  readonly #exit: Exit
   readonly #resolve: (reply: Reply) => void
   readonly #startedAtMs: number
   readonly #timer: NodeJS.Timeout
@@ -46,12 +50,13 @@ export class Exchange implements Dispatcher.DispatchHandler, Sendable {
   /** Set from the second chunk on. */
   #chunks: Buffer[] | null = null
 
-  constructor (upstream: string, request: WireRequest, options: SendOptions, told: Told, resolve: (reply: Reply) => void) {
+  constructor (upstream: string, request: WireRequest, options: SendOptions, told: Told, resolve: (reply: Reply) => void, exit: Exit = ALWAYS_OPEN) {
     this.path = request.path
     this.#upstream = upstream
     this.#method = request.method
     this.#options = options
     this.#told = told
+    this.#exit = exit
     this.#resolve = resolve
     this.#startedAtMs = performance.now()
     this.#timer = setTimeout(onDeadline, Math.max(1, Math.ceil(options.timeoutMs)), this)
@@ -71,8 +76,13 @@ export class Exchange implements Dispatcher.DispatchHandler, Sendable {
       return
     }
     this.#controller = controller
+    if (this.#options.kind === 'write') passFailpoint('at_request_start')
     if (this.#options.sendByMs !== null && performance.now() > this.#options.sendByMs) {
       this.#stop('send_window')
+      return
+    }
+    if (!this.#exit.isOpen(this.#options.epoch)) {
+      this.#stop('locked')
       return
     }
     this.#released = true
@@ -82,6 +92,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Sendable {
   /** Told by the channel, directly after onRequestStart. */
   left (): void {
     this.#sends += 1
+    if (this.#options.kind === 'write') passFailpoint('after_request_left')
     if (this.#sends === 1) return
     this.#alarm()
     this.#stop('protocol')
@@ -89,6 +100,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Sendable {
 
   onResponseStart (_controller: Dispatcher.DispatchController, status: number, fields: HeaderFields): void {
     if (this.#done) return
+    if (this.#options.kind === 'write') passFailpoint('after_head')
     if (status < 200) {
       this.#interim += 1
       if (this.#interim > INTERIM_ANSWERS_MAX) this.#stop('protocol')
@@ -115,6 +127,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Sendable {
   /** Trailers are not read: nothing of an answer rests on them. */
   onResponseEnd (): void {
     if (this.#done) return
+    if (this.#options.kind === 'write') passFailpoint('after_body')
     const body = this.#chunks === null ? this.#body : Buffer.concat(this.#chunks)
     const answer = { kind: 'answer', status: this.#status, headers: this.#headers, body, durationMs: this.#elapsedMs() } as const
     this.#settle(this.#delimited ? answer : { ...answer, delimited: false }, null)

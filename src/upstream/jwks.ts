@@ -35,7 +35,7 @@ export function createJwksFetcher (totalMs = TOTAL_MS): JwksFetcher {
 }
 
 async function fetchJwks (agent: Agent, url: string, totalMs: number): Promise<unknown> {
-  if (!isAllowed(url)) throw new JwksUnavailable('the key set is fetched over https, or over http on loopback')
+  if (!isIssuerUrl(url)) throw new JwksUnavailable('the key set is fetched over https, or over http on loopback')
   try {
     const reply = await request(url, {
       dispatcher: agent,
@@ -63,7 +63,8 @@ function parse (bytes: Buffer): unknown {
   }
 }
 
-function isAllowed (text: string): boolean {
+/** https, or http on loopback; nothing of a user in it. */
+export function isIssuerUrl (text: string): boolean {
   if (!URL.canParse(text)) return false
   const { protocol, hostname, username, password } = new URL(text)
   if (username !== '' || password !== '') return false

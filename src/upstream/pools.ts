@@ -21,12 +21,15 @@ export interface Pools {
   /** @throws TypeError where the upstream's origin or networks cannot be used */
   of (upstream: Upstream, kind: Kind): Pool
   all (): readonly Pool[]
+  /** The same, and none of them is given any more. */
+  drop (): readonly Pool[]
 }
 
 export function createPools (options: PoolOptions): Pools {
   // By what a connection depends on, so that a reload which changes nothing of it keeps the connections.
   const byDescription = new Map<string, Pool>()
-  const byUpstream = { read: new WeakMap<Upstream, Pool>(), write: new WeakMap<Upstream, Pool>() }
+  const none = (): Record<Kind, WeakMap<Upstream, Pool>> => ({ read: new WeakMap(), write: new WeakMap() })
+  let byUpstream = none()
 
   const find = (upstream: Upstream, kind: Kind): Pool => {
     const { name, origin, networks, limits, timeouts } = upstream
@@ -42,6 +45,12 @@ export function createPools (options: PoolOptions): Pools {
   return {
     of: (upstream, kind) => byUpstream[kind].get(upstream) ?? find(upstream, kind),
     all: () => [...byDescription.values()],
+    drop () {
+      const dropped = [...byDescription.values()]
+      byDescription.clear()
+      byUpstream = none()
+      return dropped
+    },
   }
 }
 
@@ -56,9 +65,9 @@ function open (upstream: Upstream, options: PoolOptions): Pool {
     connections: limits.concurrency,
     clientTtl: options.connectionAgeMs,
     connect: createDialler({ networks: parseNetworks(networks), connectMs: timeouts.connectMs, resolve: options.resolve, ca: options.ca }),
-    // Both are backstops: the exchange's own deadline is the one that counts, and it gives its own timeouts to each request.
-    headersTimeout: timeouts.totalMs + 1_000,
-    bodyTimeout: timeouts.totalMs + 1_000,
+    // Each exchange has a deadline of its own, for all of it; these would be set and called off again for each request.
+    headersTimeout: 0,
+    bodyTimeout: 0,
     maxResponseSize: options.responseBytesMax,
     maxHeaderSize: HEADER_BYTES_MAX,
   })

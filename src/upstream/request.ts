@@ -203,17 +203,25 @@ function buildBody ({ operation, body, mediaType }: PlacedRequest): Body | null 
   return writeBody(definition, body, internal)
 }
 
+/** Whole segments and values of letters that stand for themselves: no dot, no escape in the path, nothing that a URL parser has a rule for. */
+const PLAIN_PATH = /^(?:\/[\w~-]+)+$/
+const PLAIN_QUERY = /^[\w~=&%.-]*$/
+
 /** The last word: a URL parser must read the very path and query that were built, on the very origin. */
 function proveAddress (upstream: Upstream, operation: Operation, plan: Plan, path: string, query: string): void {
   const internal = `address of ${operation.id}`
   const text = query === '' ? path : `${path}?${query}`
   const { origin, slashes } = addressOf(upstream)
-  const url = URL.parse(text, origin)
-  const same = url !== null && url.origin === origin && url.pathname === path && url.hash === '' &&
-    url.search === (query === '' ? '' : `?${query}`)
-  if (!same || /[{}]/.test(text) || slashesIn(path) !== slashes + plan.slashes) {
+  // Most are plain, which is seen in a tenth of the time that a parser takes.
+  const same = (PLAIN_PATH.test(path) && PLAIN_QUERY.test(query)) || (isReadAsWritten(text, origin, path, query) && !/[{}]/.test(text))
+  if (!same || slashesIn(path) !== slashes + plan.slashes) {
     throw refuse('path', 'The values would change what is addressed.', internal)
   }
+}
+
+function isReadAsWritten (text: string, origin: string, path: string, query: string): boolean {
+  const url = URL.parse(text, origin)
+  return url !== null && url.origin === origin && url.pathname === path && url.hash === '' && url.search === (query === '' ? '' : `?${query}`)
 }
 
 /**

@@ -11,7 +11,7 @@ export interface WireRequest {
   readonly body: Buffer | null
 }
 
-export type LostCause = 'deadline' | 'reset' | 'closed' | 'protocol' | 'too_large' | 'aborted' | 'send_window' | 'refused' | 'unresolved_name' | 'address_refused' | 'tls' | 'connect_timeout' | 'shutting_down'
+export type LostCause = 'deadline' | 'reset' | 'closed' | 'protocol' | 'too_large' | 'aborted' | 'send_window' | 'refused' | 'unresolved_name' | 'address_refused' | 'tls' | 'connect_timeout' | 'shutting_down' | 'locked'
 
 export type Reply =
   | {
@@ -39,6 +39,16 @@ export interface SendOptions {
   readonly sendByMs: number | null
   /** For the integrity alarm and the metrics; null for reads. */
   readonly attemptId: string | null
+  /** Of the lock, where people said yes under it: after a later one it is not sent. */
+  readonly epoch?: number | null
+}
+
+/** Whether anything may leave at all: asked before each send, and again right before its first byte. */
+export interface Exit {
+  /** @param epoch of the lock under which it was allowed; where it was locked since, the exit is closed to it */
+  isOpen (epoch?: number | null): boolean
+  /** The same, found out anew where what is known of it is old. */
+  opens (epoch?: number | null): Promise<boolean>
 }
 
 export interface UpstreamClient {

@@ -195,6 +195,20 @@ test('look-ups come at growing pauses, or when the upstream says, and end with a
   assert.equal(after(pending, { type: 'lookup', nowMs: LATE, finding: inProgress }, LATE).dueAtMs, LATE + 9_000)
 })
 
+test('after many quick look-ups that an upstream asked for, the next one is not minutes away', () => {
+  const inconclusive = (retryAfterMs: number | null): Finding => ({ kind: 'inconclusive', retryAfterMs })
+  const openedAtMs = unknown.dispatchedAtMs!
+  let [record, nowMs] = [unknown, unknown.dueAtMs!]
+  for (let asked = 0; asked < 6; asked++) {
+    record = after(record, { type: 'lookup', nowMs, finding: inconclusive(1_000) }, nowMs)
+    nowMs = record.dueAtMs!
+  }
+  record = after(record, { type: 'lookup', nowMs, finding: inconclusive(null) }, nowMs)
+  assert.equal(record.lookups, 7)
+  const pauseMs = record.dueAtMs! - nowMs
+  assert.ok(pauseMs <= 5 * (nowMs - openedAtMs), `${pauseMs} ms behind ${nowMs - openedAtMs} ms`)
+})
+
 test('an operation that runs for ever ends with a person too, and with the latest reference', () => {
   let record = pending
   for (let index = 0; record.state === 'pending'; index++) {

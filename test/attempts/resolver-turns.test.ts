@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { processClock } from '../../src/clock.ts'
 import { createResolver, type ResolverPorts } from '../../src/attempts/resolver.ts'
 
 /** Only the turns are looked at: nothing is ever due. */
 function resolverThat (claims: () => void): ReturnType<typeof createResolver> {
   const store = { claimDue: async () => { claims(); return [] } }
-  return createResolver({ store, fault: () => {} } as unknown as ResolverPorts)
+  return createResolver({ store, clock: processClock, fault: () => {} } as unknown as ResolverPorts)
 }
 
 test('calls that lose their answers one after the other do not keep the resolver from its turns', async t => {

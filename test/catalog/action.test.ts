@@ -182,7 +182,7 @@ test('a proposal is made from facts', async t => {
   const known = facts(action)
   const proposal = action.proposal!
   assert.deepEqual([proposal.effect(known), proposal.before(known), proposal.after(known), proposal.facts(known)], [
-    'Replace the shipping address of customer c_1',
+    [{ kind: 'text', text: 'Replace the shipping address of customer ' }, { kind: 'slot', of: 'args.customer_id', value: 'c_1' }],
     { shipping_address: { city: 'Bern', country: 'CH' } },
     { shipping_address: { city: 'Rome', country: 'IT' } },
     { environment: 'production', city: 'Bern' },
@@ -200,7 +200,8 @@ test('an outcome and a view follow from the answer', async t => {
   const action = await loadWrite(t)
   const known = { ...facts(action), response: { status: 200, headers: {}, body: { ...CUSTOMER, version: 8 } } }
   assert.equal(action.judge(known).outcome, 'completed')
-  assert.deepEqual(action.view!.project(known), { result: { customer_id: 'c_1', new_version: 8 }, truncated: false })
+  const result = { customer_id: 'c_1', new_version: 8 }
+  assert.deepEqual(action.view!.project(known), { result, truncated: false, text: JSON.stringify(result) })
 })
 
 test('two loads of the same files make equal actions that share nothing that changes', async t => {
@@ -222,7 +223,7 @@ test('a compiled action evaluates in microseconds, not in environments', async t
 })
 
 test('the printed schemas are JSON Schemas that the bundled files match', async t => {
-  assert.deepEqual(SCHEMA_KINDS, ['sheet', 'upstream', 'policy'])
+  assert.deepEqual(SCHEMA_KINDS, ['sheet', 'upstream', 'policy', 'scenarios', 'mock', 'webhooks', 'principals', 'gold', 'trace'])
   const ajv = new Ajv2020({ strict: false, formats: { date: true } })
   const matches = (kind: 'sheet' | 'upstream' | 'policy', value: unknown): boolean => ajv.validate(JSON.parse(printSchema(kind)), value) as boolean
   assert.ok(matches('sheet', writeSheet()))

@@ -31,7 +31,8 @@ const noLookup = (shop: Shop): void => { shop.write.outcomes = []; shop.write.lo
 const TABLE: ReadonlyArray<readonly [status: number, observation: string, write: string, without: string]> = [
   [200, 'completed', 'completed', 'completed'],
   [201, 'completed', 'completed', 'completed'],
-  [204, 'completed', 'completed', 'completed'],
+  // The document promises a body of every success.
+  [204, 'completed', 'unknown OUTCOME_UNKNOWN', 'unknown OUTCOME_UNKNOWN'],
   [202, 'rejected RESULT_INVALID', 'pending', 'unknown OUTCOME_UNKNOWN'],
   [301, 'rejected UPSTREAM_REJECTED', 'unknown OUTCOME_UNKNOWN', 'unknown OUTCOME_UNKNOWN'],
   [303, 'rejected UPSTREAM_REJECTED', 'unknown OUTCOME_UNKNOWN', 'unknown OUTCOME_UNKNOWN'],

@@ -95,6 +95,12 @@ const CASES: ReadonlyArray<readonly [rule: string, what: string, bad: Change, go
     s => { delete s.write.proposal; s.write.consent = 'none'; s.policy.consent = { personal_data: { level: 'call' } } },
     s => { s.policy.consent = { personal_data: { level: 'call' } } },
   ],
+  [
+    'redacts-nothing',
+    'something kept from people that is not there',
+    s => { s.write.proposal.after = { city: '${args.destination.city}' }; s.write.proposal.redact = ['/town'] },
+    s => { s.write.proposal.after = { city: '${args.destination.city}' }; s.write.proposal.redact = ['/city'] },
+  ],
 
   // ── references between files
   [

@@ -1,7 +1,7 @@
 // Texts with slots: typed where a slot stands alone, text otherwise, absent where what it holds is absent.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ExpressionFault, type Bindings, type Json } from '../../src/catalog/catalog.ts'
+import { CatalogFaults, ExpressionFault, type Bindings, type Json } from '../../src/catalog/catalog.ts'
 import { FaultList } from '../../src/catalog/faults.ts'
 import { shapeOfSchema } from '../../src/catalog/shape.ts'
 import { compileTemplate, splitText } from '../../src/catalog/template.ts'
@@ -26,7 +26,7 @@ function evaluate (value: Json, args: object = ARGS): Json | undefined {
   const faults = new FaultList()
   const file = readYaml('x.yaml', Buffer.from('a: 1')) as YamlFile
   const template = compileTemplate(value, '', VARIABLES, faults.in(file))
-  faults.throwIfAny()
+  if (faults.count > 0) throw new CatalogFaults(faults.all())
   return template!.evaluate({
     args,
     caller: {} as Bindings['caller'],

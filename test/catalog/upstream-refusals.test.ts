@@ -80,7 +80,7 @@ const CASES: ReadonlyArray<readonly [rule: string, what: string, bad: (shop: Sho
   ],
   [
     'secret-invalid',
-    'a vault that is not there',
+    'a name that no vault has',
     s => { s.upstream.credential.secret = 'vault:shop/key' },
     s => { s.upstream.credential.secret = 'file:/run/secrets/{tenant}/key' },
   ],

@@ -1,7 +1,6 @@
 // What an agent gets of an answer: only what the schema of the result names, whatever the upstream sends.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { ProjectionFault, type Bindings, type Json, type JsonObject } from '../../src/catalog/catalog.ts'
 import { SchemaCompiler } from '../../src/catalog/schema.ts'
 import { compileFinish, type Finish } from '../../src/catalog/view.ts'
@@ -27,10 +26,8 @@ const code = (expected: string) => (error: unknown): boolean => error instanceof
 
 test('without a view the body is pruned to the schema', async t => {
   const view = (await loadRead(t)).view!
-  assert.deepEqual(
-    view.project(seen(CUSTOMER)),
-    { result: { id: 'c_1', version: 7, email: null, shipping_address: { city: 'Rome' }, tags: ['a', 'b'] }, truncated: false }
-  )
+  const result = { id: 'c_1', version: 7, email: null, shipping_address: { city: 'Rome' }, tags: ['a', 'b'] }
+  assert.deepEqual(view.project(seen(CUSTOMER)), { result, truncated: false, text: JSON.stringify(result) })
 })
 
 test('a view names what is shown, and what it takes whole is pruned too', async t => {
@@ -181,48 +178,4 @@ test('names of JavaScript are only names', () => {
   const finish = finishOf(closed({ constructor: string, a: string }))
   assert.deepEqual(finish(JSON.parse('{"__proto__": {"a": 1}, "constructor": "c", "toString": 1}') as Json).result, { constructor: 'c' })
   assert.deepEqual(finish({}).result, {})
-})
-
-const NAMES = ['a', 'b', 'c', 'd', '__proto__', 'constructor']
-const { schema } = fc.letrec<{ schema: any }>(tie => ({
-  schema: fc.oneof({ maxDepth: 4, withCrossShrink: true },
-    fc.constantFrom(string, { type: 'integer' }, { type: ['string', 'null'] }, { const: 'x' }),
-    fc.dictionary(fc.constantFrom(...NAMES), tie('schema'), { maxKeys: 3 }).map(properties => closed({ ...properties })),
-    tie('schema').map(items => ({ type: 'array', items })),
-    fc.tuple(tie('schema'), tie('schema')).map(anyOf => ({ anyOf })),
-    tie('schema').map(additionalProperties => ({ type: 'object', additionalProperties }))),
-}))
-const { json } = fc.letrec<{ json: any }>(tie => ({
-  json: fc.oneof(
-    { maxDepth: 5 },
-    fc.constantFrom('x', 'SECRET', 1, null, true),
-    fc.array(tie('json'), { maxLength: 3 }),
-    fc.dictionary(fc.constantFrom(...NAMES, 'undeclared'), tie('json'), { maxKeys: 4 }).map(entries => ({ ...entries }))
-  ),
-}))
-
-/** Whether some reading of the schema names everything in the value. Written apart from the code it judges: by the schema alone, without pruning. */
-function isNamed (value: any, node: any): boolean {
-  if (node.anyOf !== undefined) return node.anyOf.some((branch: any) => isNamed(value, branch))
-  if (Array.isArray(value)) return node.type === 'array' && value.every(item => isNamed(item, node.items))
-  if (typeof value !== 'object' || value === null) return true
-  return Object.keys(value).every(name => Object.hasOwn(node.properties ?? {}, name)
-    ? isNamed(value[name], node.properties[name])
-    : typeof node.additionalProperties === 'object' && isNamed(value[name], node.additionalProperties))
-}
-
-test('no way through the view lets a field out that the schema does not name', () => {
-  let shown = 0
-  fc.assert(fc.property(schema, json, (node, value) => {
-    let result: Json
-    try {
-      result = finishOf(node)(value).result
-    } catch (error) {
-      assert.ok(error instanceof ProjectionFault, String(error))
-      return
-    }
-    shown++
-    assert.ok(isNamed(result, node), JSON.stringify({ node, value, result }))
-  }), { numRuns: 500 })
-  assert.ok(shown > 20)
 })

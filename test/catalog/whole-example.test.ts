@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { CatalogFaults, type Catalog } from '../../src/catalog/catalog.ts'
+import { CatalogFaults, effectText, type Catalog } from '../../src/catalog/catalog.ts'
 import { loadCatalog } from '../../src/catalog/load.ts'
 
 const UPSTREAM = `
@@ -202,7 +202,7 @@ test('the example that the format is introduced with loads as it stands, and mea
   }
   const { path, headers, body } = action.request.place(bindings)
   assert.deepEqual([path, headers, body], [{ id: 'cus_1' }, { 'If-Match': 3, 'idempotency-key': 'k' }, { shipping_address: { city: 'Galway', country: 'IE' } }])
-  assert.equal(action.proposal!.effect(bindings), 'Replace the shipping address of customer cus_1')
+  assert.equal(effectText(action.proposal!.effect(bindings)), 'Replace the shipping address of customer cus_1')
   assert.deepEqual(action.proposal!.facts(bindings), { environment: 'production', recipients: 1, reversible: 'yes, by the same action' })
 })
 

@@ -130,7 +130,7 @@ describe('an audit that nobody touched', () => {
 })
 
 describe('a change is found', () => {
-  test('whatever single byte it changes, in rows or in checkpoints', async t => {
+  test('whatever single byte it changes, in rows or in checkpoints (F8)', async t => {
     const folder = await copy(t)
     const names = await filesOf(folder, '.jsonl', '.checkpoints')
     await fc.assert(fc.asyncProperty(fc.constantFrom(...names), fc.nat(), fc.integer({ min: 1, max: 255 }), async (name, at, mask) => {
@@ -150,7 +150,7 @@ describe('a change is found', () => {
     'pads with a space': (lines, at) => lines.with(at, `${lines[at]!} `),
   }
   for (const [what, change] of Object.entries(lineChanges)) {
-    test(`whatever line it ${what}`, async t => {
+    test(`whatever line it ${what} (F8)`, async t => {
       const folder = await copy(t)
       const names = await filesOf(folder, '.jsonl')
       await fc.assert(fc.asyncProperty(fc.constantFrom(...names), fc.nat(), async (name, at) => {
@@ -163,7 +163,7 @@ describe('a change is found', () => {
     })
   }
 
-  test('wherever it cuts a file off, in the middle of a line or between two', async t => {
+  test('wherever it cuts a file off, in the middle of a line or between two (F8)', async t => {
     const folder = await copy(t)
     const names = await filesOf(folder, '.jsonl')
     await fc.assert(fc.asyncProperty(fc.constantFrom(...names), fc.nat(), fc.boolean(), async (name, at, between) => {
@@ -196,6 +196,21 @@ describe('a change is found', () => {
     assert.match(describeAudit(report)[0]!, /^broken \S+ row 3: /)
   })
 
+  const firstBad: ReadonlyArray<readonly [string, (lines: string[]) => string[], string, number]> = [
+    ['edited', lines => lines.with(3, lines[3]!.replace('"time":"20', '"time":"19')), 'broken', 4],
+    ['edited and hashed anew, which the next does not follow', lines => lines.with(3, rehashed(lines[3]!)), 'broken', 5], ['deleted', lines => lines.toSpliced(3, 1), 'gap', 4],
+    ['put before the one before it', lines => lines.with(2, lines[3]!).with(3, lines[2]!), 'gap', 3], ['repeated', lines => lines.toSpliced(3, 0, lines[2]!), 'gap', 4],
+  ]
+  for (const [what, change, kind, seq] of firstBad) {
+    test(`and of a chain with a row that was ${what} the first bad row is named (F8)`, async t => {
+      const folder = await copy(t)
+      const [name] = await filesOf(folder, '.jsonl')
+      const report = await spoiled(folder, name!, bytes => Buffer.from(change(bytes.toString().split('\n')).join('\n')))
+      assert.ok(report !== 'unreadable')
+      assert.deepEqual(report.findings.slice(0, 1).map(one => [one.kind, one.seq, one.writer]), [[kind, seq, writers[0]]])
+    })
+  }
+
   test('and a missing row is a gap', async t => {
     const folder = await copy(t)
     const [name] = await filesOf(folder, '.jsonl')
@@ -204,7 +219,7 @@ describe('a change is found', () => {
     assert.deepEqual(report.findings.slice(0, 1).map(({ kind, seq }) => [kind, seq]), [['gap', 3]])
   })
 
-  test('and rows cut off the end are truncated', async t => {
+  test('and rows cut off the end are truncated (F8)', async t => {
     const folder = await copy(t)
     const name = (await filesOf(folder, '.jsonl')).at(-1)!
     const report = await spoiled(folder, name, bytes => bytes.subarray(0, bytes.lastIndexOf(0x0a, bytes.length - 2) + 1))
@@ -286,12 +301,12 @@ describe('a folder that was rolled back whole', () => {
     return { folder, kept }
   }
 
-  test('is found by checkpoints that were kept elsewhere', async t => {
+  test('is found by checkpoints that were kept elsewhere (F8)', async t => {
     const { folder, kept } = await rolledBack(t)
     assert.ok(kindsOf(await verifyAudit(folder, { checkpointsFile: kept })).includes('missing_writer'))
   })
 
-  test('to an earlier moment of a chain is found by them too', async t => {
+  test('to an earlier moment of a chain is found by them too (F8)', async t => {
     const folder = await copy(t)
     const kept = join(folder, 'kept.txt')
     const own = join(folder, `${writers[2]}.checkpoints`)

@@ -73,7 +73,7 @@ test('what nobody knows is listed, and a person settles it', async t => {
 
 test('a stopped run calls nothing any more, another run does', async t => {
   const on = await startShopBroker(t)
-  const { code } = await aval(t, ['runs', 'stop', 'run-1', '--sub', 'agent-1', '--issuer', 'https://issuer.example'], { env: { AVAL_DATA: on.data } })
+  const { code } = await aval(t, ['runs', 'stop', 'run-1', '--sub', 'agent-1'], { env: { AVAL_DATA: on.data } })
   assert.equal(code, 0)
   const args = { customer_id: 'cus_1001', sku: 'TEA-250', quantity: 1, max_total_minor: 2000 }
   const stopped = await on.call('place_order.v1', args)

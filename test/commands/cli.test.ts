@@ -7,9 +7,14 @@ import { test, type TestContext } from 'node:test'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { main } from '../../src/cli.ts'
 import type { Environment } from '../../src/config.ts'
+import { SCHEMA_KINDS } from '../../src/commands/schema.ts'
 import { aval } from '../support/program.ts'
 
-const NAMES = ['serve', 'demo', 'token', 'call', 'schema', 'attempts', 'resolve', 'reload', 'runs stop', 'audit verify']
+const NAMES = [
+  'serve', 'demo', 'token', 'call', 'import', 'mock', 'explain', 'probe', 'lint', 'schema', 'approvals list', 'approvals show', 'approvals approve', 'approvals deny',
+  'approvals sign-out', 'attempts', 'resolve', 'reload', 'runs stop',
+  'audit verify', 'audit missing', 'test', 'diff', 'lock', 'replay', 'eval',
+]
 
 interface Told { readonly code: number, readonly out: string, readonly err: string }
 
@@ -57,6 +62,7 @@ test('an unknown command or flag ends with 2 and says which was probably meant',
     [['atempts'], 'did you mean aval attempts?'],
     [['runs', 'stpo'], 'did you mean aval runs stop?'],
     [['audit'], 'half a command: aval audit verify'],
+    [['approvals', '--help'], 'half a command: aval approvals list'],
     [['attempts', '--unkown'], 'did you mean --unknown?'],
     [['call', 'x.v1', '--tokenfile', 'y'], 'did you mean --token-file?'],
   ] as const) {
@@ -84,7 +90,7 @@ test('words and values that are missing, too many or doubled end with 2', async 
 })
 
 test('a word that is missing is named', async () => {
-  for (const [line, word] of [['call', 'ACTION'], ['resolve', 'ATTEMPT'], ['runs stop', 'RUN'], ['audit verify', 'FOLDER'], ['schema', 'sheet|upstream|policy']] as const) {
+  for (const [line, word] of [['call', 'ACTION'], ['resolve', 'ATTEMPT'], ['runs stop', 'RUN'], ['audit verify', 'FOLDER'], ['schema', SCHEMA_KINDS.join('|')]] as const) {
     const { code, err } = await run(line.split(' '))
     assert.deepEqual([code, err], [2, `aval ${line}: ${word} is missing; see aval ${line} --help\n`])
   }

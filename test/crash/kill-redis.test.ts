@@ -7,7 +7,7 @@ import { startTcpProxy } from '../support/tcp-proxy.ts'
 import { survive } from './kills.ts'
 import { makeWorksSite, startWorks } from './works.ts'
 
-const KILLS = 42
+const KILLS = 26
 
 test('kill -9 at any moment of a write, on Redis, near or slow: one effect for each errand, nothing lost, nothing told that is not so', async () => {
   const redis = await startRedis()
@@ -35,7 +35,7 @@ test('kill -9 at any moment of a write, on Redis, near or slow: one effect for e
       // One write makes three round trips; these are so slow that a kill meets each of them.
       disturb: kill => kill % 3 === 2 ? proxy.latency(6, 4) : proxy.pass(),
     })
-    assert.ok(interrupting >= 40, `only ${interrupting} kills met an open call`)
+    assert.ok(interrupting >= 24, `only ${interrupting} kills met an open call`)
     assert.ok(heard.has('OUTCOME_UNKNOWN'), 'no kill ever made an outcome unknown')
   } finally {
     await next.then(broker => broker.kill9(), () => {})

@@ -7,8 +7,11 @@ import { persist } from './agent.ts'
 import { WORKER, type Asked, type Works } from './works.ts'
 
 const CALLS_A_KILL = 3
-/** After the last kill. */
-const SETTLED_WITHIN_MS = 60_000
+/** After the last kill. The longer the kills took, the longer are the pauses between look-ups by then. */
+const SETTLED_WITHIN_MS = 180_000
+/** On a slow machine look-ups fall behind the kills, and of more than a hundred unknown outcomes the next call is refused: with so many open errands a broker lives on for a while. */
+const OPEN_MAX = 30
+const LIVES_ON_MS = 20_000
 
 export interface Campaign {
   readonly works: Works
@@ -76,6 +79,7 @@ export async function survive (campaign: Campaign): Promise<Told> {
     campaign.disturb?.(kill)
     // The first call of a process compiles what it meets; the moments are to lie within a write.
     await current.call(token, 'get_item.v1', { item: 'warm' })
+    for (let livedMs = 0; open > OPEN_MAX && livedMs < LIVES_ON_MS && failure === null; livedMs += 50) await sleep(50)
     for (let one = 0; one < CALLS_A_KILL; one++) {
       agents.push(employ(`item-${offset}-${kill}-${one}`).catch(error => { failure ??= error }))
       await sleep(3)

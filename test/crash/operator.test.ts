@@ -18,6 +18,9 @@ async function lose (rig: Rig, broker: BrokerProcess, item: string, applied: boo
   const { status, body } = await broker.call(rig.token, 'replace_item.v1', { item, text: 'x' }, `key-${item}`)
   assert.deepEqual([status, body.outcome], [202, 'unknown'])
   rig.works.onWrite = asked => asked.honest()
+  // Its sheet has no look-up, so from the first answer on it is a person's.
+  assert.match(body.error.message, /waits for a person/)
+  assert.ok(body.next.after_seconds >= 600, 'nobody need ask soon')
   return body.attempt_id
 }
 
@@ -50,6 +53,7 @@ test('`aval attempts --unknown` lists what a person must decide, and `aval resol
   assert.deepEqual([first.status, first.body.outcome, first.body.sent, first.body.evidence.source], [200, 'completed', true, 'person'])
   const again = await run(t, rig, ['resolve', done, '--outcome', 'rejected', '--note', 'changed my mind'])
   assert.equal(again.code, 2, 'what is settled stays as it is')
+  assert.match(again.stderr, /ALREADY_SETTLED: The attempt is settled already, as completed by a person/)
   assert.equal((await broker.attempt(token, done)).body.outcome, 'completed')
 
   const rejected = await run(t, rig, ['resolve', undone, '--outcome', 'rejected', '--note', 'not in the works'])
@@ -71,6 +75,8 @@ test('an agent hands an unknown attempt to a person: it says that a person was a
   const escalated = await broker.post(token, `/v1/attempts/${body.attempt_id}/escalate`)
   assert.deepEqual([escalated.status, escalated.body.outcome, escalated.body.sent], [202, 'unknown', true])
   assert.match(escalated.body.error.hint, /person/)
+  assert.match(escalated.body.error.message, /waits for a person/)
+  assert.deepEqual([body.next.after_seconds < 60, escalated.body.next.after_seconds >= 600], [true, true])
   assert.equal((await broker.post(token, `/v1/attempts/${body.attempt_id}/escalate`)).status, 202, 'asking twice is asking once')
   const asked = await rig.site.token({ ...WORKER, sub: 'someone-else', run: 'run-1' })
   assert.equal((await broker.post(asked, `/v1/attempts/${body.attempt_id}/escalate`)).status, 404, 'it is nobody else\'s to hand over')
@@ -108,7 +114,9 @@ test('a run that is stopped admits no further call, on any replica; what was sen
   works.onWrite = asked => asked.honest()
   assert.equal((await other.broker.call(another, 'do_work.v1', { item: 'other run', amount: 1 }, 'key-1')).body.outcome, 'completed')
   const byPerson = await run(t, rig, ['runs', 'stop', 'run-2', '--sub', 'agent-1', '--issuer', ISSUER], { AVAL_DATA: one.dataFolder })
-  assert.equal(byPerson.code, 0, byPerson.stderr)
+  assert.deepEqual([byPerson.code, byPerson.stderr.trim()], [0, 'run run-2 of agent-1 is stopped'])
+  const unseen = await run(t, rig, ['runs', 'stop', 'run-9', '--sub', 'agent-1', '--issuer', ISSUER], { AVAL_DATA: one.dataFolder })
+  assert.deepEqual([unseen.code, unseen.stderr.trim()], [0, 'no write and no proposal of a run run-9 of agent-1 has been seen; if it comes, it is refused'])
   const refused = await other.broker.call(another, 'do_work.v1', { item: 'other run again', amount: 1 }, 'key-2')
   assert.deepEqual([refused.status, refused.body.error.code, refused.body.sent], [403, 'RUN_STOPPED', false])
   assert.equal(works.writes.length, 2)

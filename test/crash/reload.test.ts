@@ -134,6 +134,10 @@ test('`aval reload` says with its exit code and its output what came of it', asy
   const env = site.env as { readonly [name: string]: string }
   const good = await aval(t, ['reload'], { env })
   assert.deepEqual([good.code, good.stdout], [0, ''], good.stderr)
+  assert.match(good.stderr, /nothing is different/)
+  writeFileSync(sheetOf(site, 'get_item.v1'), readFileSync(sheetOf(site, 'get_item.v1'), 'utf8').replace(/^title: .*$/m, 'title: Another title'))
+  const other = await aval(t, ['reload'], { env })
+  assert.match(other.stderr, /the catalog was reloaded: \d+ actions\n/)
   writeFileSync(sheetOf(site, 'get_item.v1'), 'action: get_item\nversion: one\n')
   const bad = await aval(t, ['reload'], { env })
   assert.equal(bad.code, 1, bad.stderr)

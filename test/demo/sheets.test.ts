@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { parse } from 'yaml'
 import { loadCatalog } from '../../src/catalog/load.ts'
 import { BUNDLED, placeSheets } from '../../src/commands/demo/sheets.ts'
+import { lintFolder } from '../../src/curation/lint/lint.ts'
 import { printSchema } from '../../src/commands/schema.ts'
 
 const FILES = globSync(join(BUNDLED.actionsFolder, 'shop/*.v*.yaml')).sort()
@@ -96,4 +97,11 @@ test('an action that another one is compared to exists', () => {
     const named = [...sheet.description.matchAll(/use ([a-z]+_[a-z_]+)/g)].map(match => match[1])
     assert.deepEqual(named.filter(other => !names.has(other)), [], name)
   }
+})
+
+test('the linter grades every one of them A, and what is accepted is accepted with a reason', async () => {
+  const { actions, findings } = await lintFolder({ ...BUNDLED, shownAs: 'actions', within: '' })
+  assert.equal(actions.length, SHEETS.length)
+  assert.deepEqual(actions.filter(({ grade }) => grade !== 'A'), [])
+  assert.deepEqual(findings.filter(({ accepted }) => accepted === null), [])
 })

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { aval, startAval, startProgram } from '../support/program.ts'
 
-const FREE = { AVAL_AGENTS: '127.0.0.1:0', AVAL_OPERATIONS: '127.0.0.1:0' }
+const FREE = { AVAL_AGENTS: '127.0.0.1:0', AVAL_PEOPLE: '127.0.0.1:0', AVAL_OPERATIONS: '127.0.0.1:0' }
 
 /** Where a demo puts its folder, so that what it leaves behind can be told from what others do at the same moment. */
 function ownTemp (t: TestContext): string {
@@ -26,7 +26,8 @@ test('the tour goes as told, step by step, and ends with 0', async t => {
   assert.deepEqual(marks.map(mark => stdout.indexOf(mark)), marks.map(mark => stdout.indexOf(mark)).toSorted((a, b) => a - b))
   assert.match(stdout, /outcome +unknown[^]*outcome +completed/, 'unknown comes first, then the truth')
   assert.match(stdout, /INVALID_ARGUMENTS at \/quantity by type/)
-  assert.match(stdout, /CONSENT_UNAVAILABLE/)
+  assert.match(stdout, /pending +on the consent of a person, who is shown: Pay 5\.00 EUR[^]*its token opens nothing[^]*signs in as Lena Hart[^]*POST \/v1\/proposals\/prop_[^]*one refund, of what was shown/)
+  assert.match(stdout, /tools\/call place_order_v1[^]*revision +2026-07-28[^]*duplicate +true/)
   assert.match(stdout, /aval_calls_total\{/)
   assert.doesNotMatch(stdout, /\x1b/, 'no colour where nobody looks')
 })
@@ -56,6 +57,17 @@ test('every line that it prints for pasting works, and Ctrl-C ends it without a 
   assert.ok(envelopes.every(({ error }) => error === undefined || error.code === 'OUT_OF_STOCK'), answers.join('\n'))
   assert.equal(envelopes.filter(({ outcome }) => outcome === 'completed').length, 2, 'the read and the order')
   assert.match(answers.at(-1)!, /^aval_calls_total/m)
+  const sheets = /^The sheets +(\S+)\/\*\.yaml /m.exec(demo.stdout())![1]!
+  assert.ok(sheets.startsWith(temp) && readdirSync(sheets).includes('refund_order.v1.yaml'), 'it names the sheets that it goes by')
+  const said: string[] = []
+  for (const line of demo.stdout().split('\n').filter(line => line.startsWith('AVAL_DATA='))) {
+    const { code, stderr } = await startProgram(t, 'sh', ['-c', line]).ended()
+    assert.equal(code, 0, `${line}\n${stderr}`)
+    said.push(stderr.trim())
+  }
+  assert.deepEqual([said.length, /nothing is different$/.test(said.at(-1)!)], [4, true], said.join('\n'))
+  const [decide] = /^npm .* approvals list .*$/m.exec(demo.stdout())!
+  await startProgram(t, 'sh', ['-c', `exec ${decide} --session-file ${temp}/session.json`]).says(/enter the code/)
   assert.equal(readdirSync(temp).length, 1)
   demo.signal('SIGINT')
   assert.equal((await demo.ended()).code, 0)
@@ -79,6 +91,16 @@ test('settings of a real broker are refused by their name, not overridden in sil
   assert.equal((await aval(t, ['demo', '--once'], { env: { AVAL_LOG: 'loud' } })).code, 2)
 })
 
+test('a listener that others can reach is refused: the demo signs people in without a password', async t => {
+  const temp = ownTemp(t)
+  for (const [name, address] of [['AVAL_AGENTS', '0.0.0.0:0'], ['AVAL_OPERATIONS', '[::]:0'], ['AVAL_PEOPLE', '0.0.0.0:0'], ['AVAL_PEOPLE', 'people.example:1']] as const) {
+    const { code, stderr } = await aval(t, ['demo', '--once'], { env: { ...FREE, TMPDIR: temp, [name]: address } })
+    assert.equal(code, 2, `${name}=${address}`)
+    assert.match(stderr, /without a password/)
+  }
+  assert.deepEqual(readdirSync(temp), [])
+})
+
 test('ports that cannot be had end it with 2 and leave nothing behind', async t => {
   const temp = ownTemp(t)
   const squatter = createServer().listen(0, '127.0.0.1')
@@ -98,7 +120,7 @@ test('the key of the tour is no key for serve', async t => {
   assert.ok(existsSync(`${folder}/jwks.json`))
   const served = startAval(t, ['serve'], {
     env: {
-      ...FREE, AVAL_DATA: `${folder}/other`, AVAL_ACTIONS: `${folder}/actions`, AVAL_JWKS: `file:${folder}/jwks.json`,
+      AVAL_AGENTS: FREE.AVAL_AGENTS, AVAL_OPERATIONS: FREE.AVAL_OPERATIONS, AVAL_DATA: `${folder}/other`, AVAL_ACTIONS: `${folder}/actions`, AVAL_JWKS: `file:${folder}/jwks.json`,
       AVAL_ISSUER: 'https://issuer.demo.aval.example', AVAL_AUDIENCE: 'https://demo.aval.example',
     },
   })

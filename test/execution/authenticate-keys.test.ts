@@ -6,7 +6,7 @@ import { describe, test, type TestContext } from 'node:test'
 import { Identity } from '../../src/attempts/identity.ts'
 import { Refusal } from '../../src/errors.ts'
 import { createTokenVerifier, type TokenVerifier, type TokenVerifierOptions } from '../../src/execution/access-token.ts'
-import { authenticate } from '../../src/execution/authenticate.ts'
+import { identify } from '../../src/execution/authenticate.ts'
 import type { Caller } from '../../src/execution/call.ts'
 import { Secret } from '../../src/secret.ts'
 import { createJwksFetcher, JwksUnavailable } from '../../src/upstream/jwks.ts'
@@ -46,7 +46,7 @@ async function setting (t: TestContext, keys: readonly unknown[] = [first.jwk]):
 }
 
 function callers (verifier: TokenVerifier): Pick<Setting, 'call' | 'codeOf'> {
-  const call = (token: string): Promise<Caller> => authenticate({ authorization: `Bearer ${token}` }, { verifier })
+  const call = (token: string): Promise<Caller> => identify({ authorization: `Bearer ${token}` }, { verifier })
   return { call, codeOf: token => call(token).then(() => null, (error: unknown) => error instanceof Refusal ? error.code : Promise.reject(error)) }
 }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 import { Identity } from '../../src/attempts/identity.ts'
 import { createTokenVerifier } from '../../src/execution/access-token.ts'
-import { authenticate } from '../../src/execution/authenticate.ts'
+import { identify } from '../../src/execution/authenticate.ts'
 import { createRevocations } from '../../src/execution/revocations.ts'
 import { Secret } from '../../src/secret.ts'
 import { AUDIENCE, ISSUER, issuerKey, signToken } from '../support/issuer.ts'
@@ -25,7 +25,7 @@ async function setting (t: TestContext) {
     identity: new Identity(new Secret('test', Buffer.alloc(32, 7))),
     fetchJwks: async () => ({ keys: [key.jwk] }), demo: false, clock, isRevoked: revocations.isRevoked,
   })
-  const isBelieved = (token: string): Promise<boolean> => authenticate(
+  const isBelieved = (token: string): Promise<boolean> => identify(
     { authorization: `Bearer ${token}` }, { verifier },
   ).then(() => true, () => false)
   return { path, faults, isBelieved, second: () => { movedMs += 1_000 } }

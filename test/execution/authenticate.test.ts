@@ -5,7 +5,7 @@ import { base64url, CompactSign, importJWK, type JWK } from 'jose'
 import { Identity } from '../../src/attempts/identity.ts'
 import { Refusal } from '../../src/errors.ts'
 import { createTokenVerifier, type TokenVerifier, type TokenVerifierOptions } from '../../src/execution/access-token.ts'
-import { authenticate } from '../../src/execution/authenticate.ts'
+import { identify } from '../../src/execution/authenticate.ts'
 import type { Caller } from '../../src/execution/call.ts'
 import { Secret } from '../../src/secret.ts'
 import { createJwksFetcher } from '../../src/upstream/jwks.ts'
@@ -31,7 +31,7 @@ async function setting (t: TestContext, options: Partial<TokenVerifierOptions> =
   const verifier = createTokenVerifier({
     issuer: ISSUER, audience: AUDIENCE, jwks: { kind: 'url', url: jwks.url }, identity, fetchJwks: fetcher.fetch, demo: false, ...options,
   })
-  return { verifier, jwks, call: token => authenticate({ authorization: `Bearer ${token}` }, { verifier }) }
+  return { verifier, jwks, call: token => identify({ authorization: `Bearer ${token}` }, { verifier }) }
 }
 
 /** The refusal that an agent would hear, told apart from a crash. */
@@ -125,7 +125,7 @@ describe('a good token', () => {
   test('may be sent with the scheme in any case', async t => {
     const { verifier } = await setting(t)
     const token = await signToken(rsa)
-    assert.equal((await authenticate({ authorization: `bearer ${token}` }, { verifier })).sub, 'agent-7')
+    assert.equal((await identify({ authorization: `bearer ${token}` }, { verifier })).sub, 'agent-7')
   })
 })
 
@@ -299,7 +299,7 @@ describe('a token is refused', () => {
   } satisfies Record<string, (token: string) => string | undefined>)) {
     test(`when the Authorization header holds ${what}`, async t => {
       const { verifier, jwks } = await setting(t)
-      await assertRefused(authenticate({ authorization: headerOf(await signToken(rsa)) }, { verifier }), /Authorization header/)
+      await assertRefused(identify({ authorization: headerOf(await signToken(rsa)) }, { verifier }), /Authorization header/)
       assert.deepEqual(jwks.ledger, [])
     })
   }

@@ -18,7 +18,8 @@ function action (name: string, given: Partial<Action> = {}): Action {
   } as const
   return {
     id: `${name}.v1`, name, version: 1, digest: name, upstream, title: `Title of ${name}`, description: `Describes ${name}.`, effect: 'observation',
-    write: false, involves: [], sensitivity: 'internal', consent: 'none', retry: 'safe', repeatable: false,
+    write: false, involves: [], sensitivity: 'internal', consent: 'none', rulesDigest: 'r',
+    requirement: { approve: 1, roles: [], separation: 'agent', signInMaxAgeS: null, confirm: 'none' }, retry: 'safe', repeatable: false, strict: false,
     inputSchema: { type: 'object', additionalProperties: false, properties: {} }, examples: [], errors: [],
     checkArguments: () => null, scope: [], reads: [], values: [], checks: [], target: null, versionGuarded: false, proposal: null,
     request: null as never, idempotency: null,
@@ -88,9 +89,17 @@ describe('the list', () => {
     listed(nextCursor!)
     assert.throws(() => listed(nextCursor!, catalogOf(actions, 'd2')), refused)
     for (const cursor of ['', 'x', nextCursor!.slice(0, -2), Buffer.from('d1').toString('base64url'),
-      Buffer.from('d1\nno_such.v1').toString('base64url'), Buffer.from('d1\n__proto__').toString('base64url')]) {
+      Buffer.from('d1\nno such').toString('base64url'), Buffer.from('d1\n__proto__').toString('base64url')]) {
       assert.throws(() => listed(cursor), refused, cursor)
     }
+  })
+
+  test('a cursor that was made up does not tell whether there is an action that the caller may not call', () => {
+    const granted = actions.slice(0, 3)
+    const listed = (id: string): unknown => listedActions(catalog, granted, { ...everything, cursor: Buffer.from(`d1\n${id}`).toString('base64url') })
+    assert.deepEqual(listed('act_22.v1'), listed('act_99.v1'))
+    assert.deepEqual(listed('act_01.v1'), { actions: [listedActions(catalog, granted, everything).actions[2]], nextCursor: null })
+    assert.deepEqual(listed('aaa.v1'), listedActions(catalog, granted, everything))
   })
 
   test('a cursor at an action that was taken from the caller meanwhile goes on behind its place', () => {
@@ -112,7 +121,7 @@ describe('the contract', () => {
         check('CUSTOMER_DELETED'),
         { text: 'args.a != 1', holds: () => true, otherwise: { kind: 'settle', outcome: 'already_in_desired_state' } },
       ],
-      view: { schema: { type: 'object' }, maxBytes: 1_024, project: () => ({ result: null, truncated: false }) },
+      view: { schema: { type: 'object' }, maxBytes: 1_024, project: () => ({ result: null, truncated: false, text: 'null' }) },
       errors: [
         { code: 'CUSTOMER_DELETED', message: 'The customer has been deleted.', retryable: false },
         { code: 'JOB_FAILED', message: 'It failed.', retryable: true },
@@ -157,7 +166,7 @@ describe('the contract', () => {
       ['TOO_MANY_REFUSALS', { limits: { timeoutMs: 1, callsPerRun: null, refusalsPerRun: 2, concurrencyPerTenant: null, serialize: null } }],
       ['OUT_OF_SCOPE', { scope: [{ text: 'true', holds: () => true }] }], ['OUT_OF_SCOPE', { checks: [check('OUT_OF_SCOPE')] }],
       ['CHECK_UNAVAILABLE', { checks: [check('X')] }],
-      ['RESULT_WITHHELD', { view: { schema: {}, maxBytes: 1, project: () => ({ result: null, truncated: false }) } }],
+      ['RESULT_WITHHELD', { view: { schema: {}, maxBytes: 1, project: () => ({ result: null, truncated: false, text: 'null' }) } }],
       ['NOT_APPLIED', { write: true, lookup: { request: null as never, ownId: true, judge: () => null, absent: null } }],
       ['CREDENTIAL_UNAVAILABLE', {
         upstream: {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { advance, unsent, type AttemptEvent, type AttemptRecord } from '../../src/attempts/attempt.ts'
+import { processClock } from '../../src/clock.ts'
 import { dispatch } from '../../src/execution/dispatch.ts'
 import { Refusal } from '../../src/errors.ts'
 import { draft } from '../store/drafts.ts'
@@ -14,6 +15,7 @@ async function dispatchOn (now: AttemptRecord): Promise<{ readonly refusal: Refu
   const nothing = (): void => {}
   const services = {
     draining: () => false,
+    clock: processClock,
     identity: { mark: () => 'h1:' },
     telemetry: { intent: async () => {}, store: nothing, integrity: nothing, retried: nothing },
     upstream: { send: async () => { sends += 1 } },

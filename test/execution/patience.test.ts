@@ -1,6 +1,7 @@
 // How long an agent waits for a write, on a clock of the test's own.
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
+import { processClock } from '../../src/clock.ts'
 import type { Answer } from '../../src/execution/envelope.ts'
 import { PATIENCE_MS, withinPatience } from '../../src/execution/patience.ts'
 import type { CallRecord } from '../../src/execution/record.ts'
@@ -21,7 +22,7 @@ function setting (t: TestContext) {
     onClose: (closer: () => void) => closers.push(closer),
   } as unknown as CallRecord
   let said: Answer | Error | null = null
-  const services = { background: (work: Promise<unknown>) => background.push(work) } as unknown as Services
+  const services = { clock: processClock, background: (work: Promise<unknown>) => background.push(work) } as unknown as Services
   withinPatience(record, steps.promise, services).then(answer => { said = answer }, error => { said = error })
   return {
     steps,

@@ -6,6 +6,7 @@ import { askControl } from '../../src/http/control.ts'
 import { RawClient, sendRaw } from '../http/boundary.ts'
 import type { Reached } from '../support/broker.ts'
 import { hostileModes } from '../support/hostile-modes.ts'
+import { eventually } from '../invariants/ground.ts'
 import { assertRefused, ok, rowOf, startProbe, type Probing } from './probe.ts'
 
 const closers: Array<() => unknown> = []
@@ -315,10 +316,16 @@ describe('planes and roles', () => {
         assert.equal((await answer.json() as any).error.code, 'NOT_FOUND')
       }
     }
-    for (const path of ['/v1/actions', '/v1/attempts', '/audit', '/operator']) {
-      assert.equal((await fetch(probe.operationsUrl + path, { headers: { authorization: `Bearer ${probe.token}` } })).status, 404, path)
+    const headers = { authorization: `Bearer ${probe.token}` }
+    for (const [path, status] of [['/v1/actions', 404], ['/v1/attempts', 404], ['/audit', 404], ['/operator', 404], ['/metrics', 401], ['/healthz', 401], ['/readyz', 401]] as const) {
+      assert.equal((await fetch(probe.operationsUrl + path, { headers })).status, status, path)
     }
+    assert.equal((await fetch(`${probe.operationsUrl}/metrics`, { headers: { authorization: 'Bearer of-a-scraper' } })).status, 200, 'a token of others is none of ours')
     assert.match(await probe.metrics(), /aval_http_refusals_total\{code="NOT_FOUND"\} [1-9]/, 'and the knocking is counted')
+    const violations = (): readonly any[] => probe.audit().filter(({ event }) => event === 'plane.violation')
+    await eventually(() => violations().length >= 19, 'and written down')
+    assert.deepEqual([...new Set(violations().map(({ what, actor }) => `${actor.kind} at ${what}`))].sort(), ['agent at agents', 'agent at operations'])
+    assert.equal(violations().length, 19, 'what leads nowhere at all is only counted')
   })
 
   test('a token with the roles of an agent and of a person is refused whole (A43)', async () => {

@@ -119,7 +119,7 @@ describe('a write', () => {
     test(`that is answered ${status} is looked up by its own key first: found it is completed, absent it is rejected, else unknown`, async t => {
       const on = await startProbe(t, {
         change: ({ sheets }) => { sheets['create_item.v1'].lookup.absent = {
-          when: 'response.status == 200 && !found.hasValue()', settles_after: '30s',
+          when: 'response.status == 200 && !found.hasValue()', settles_after: '1s',
         } },
       })
       on.answers.write = ok({ error: 'x' }, status)

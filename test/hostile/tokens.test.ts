@@ -1,8 +1,8 @@
 // Access tokens that must not be believed, against a whole broker: all are answered alike, nothing is sent, nobody is asked for a key.
 // The ids in parentheses are those of the list of hostile inputs that this file works through.
 import assert from 'node:assert/strict'
-import { createHmac, createPublicKey } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
+import { createHmac, createPublicKey, KeyObject, sign } from 'node:crypto'
+import { rmSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { base64url, CompactSign, SignJWT } from 'jose'
@@ -51,6 +51,13 @@ function withHmac (secret: Buffer | string): string {
   return `${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`
 }
 
+/** RFC 7797: what is signed is the text of the claims itself. A compact token cannot have a dot in it, so those are escaped. */
+function withPlainPayload (header: object): string {
+  const head = base64url.encode(JSON.stringify({ alg: 'RS256', kid: 'k1', typ: 'at+jwt', b64: false, ...header }))
+  const payload = JSON.stringify({ ...goodClaims(), ...claims }).replaceAll('.', '\\u002e')
+  return `${head}.${payload}.${sign('sha256', Buffer.from(`${head}.${payload}`), KeyObject.from(key.privateKey as never)).toString('base64url')}`
+}
+
 test('a good token is believed', async () => {
   const { status, body } = await call(await signToken(key, claims))
   assert.deepEqual([status, body.outcome], [200, 'completed'])
@@ -94,6 +101,9 @@ describe('a token', () => {
         alg: 'RS256', kid: 'k1', typ: 'at+jwt', b64: true, crit: ['b64'],
       } as never).sign(key.privateKey),
     ],
+    ['B8', 'whose payload is plain text', () => withPlainPayload({ crit: ['b64'] })],
+    ['B8', 'whose payload is plain text, and which does not say that this is critical', () => withPlainPayload({})],
+    ['B8', 'whose payload is encoded although it says that it is not', () => signToken(key, claims, { b64: false } as never)],
     ['B', 'of a stranger under the name of our key', () => signToken(stranger, claims)],
     ['B', 'of an unknown key', () => signToken(stranger, claims, { kid: 'other' })],
     ['B', 'without the name of a key', () => signToken(key, claims, { kid: undefined })],
@@ -122,6 +132,25 @@ describe('a token', () => {
       assert.equal(knocked, 0, 'nobody was asked for a key')
     })
   }
+
+  test('that is revoked, or whose agent is, is refused within a second, and no other is (B11)', async () => {
+    const list = `${probe.site.folder}/data/revoked.jsonl`
+    const [one, other, ofAgent, ofOther] = await Promise.all([
+      signToken(key, { ...claims, jti: 'one' }), signToken(key, { ...claims, jti: 'other' }), signToken(key, { ...claims, sub: 'agent-8' }),
+      signToken(key, { ...claims, sub: 'agent-9' }),
+    ])
+    for (const token of [one, other, ofAgent, ofOther]) assert.equal((await call(token)).status, 200)
+    probe.upstream.clear()
+    writeFileSync(list, [{ iss: ISSUER, jti: 'one' }, { iss: ISSUER, sub: 'agent-8' }].map(line => `${JSON.stringify(line)}\n`).join(''))
+    await new Promise(resolve => setTimeout(resolve, 1_100))
+    for (const token of [one, ofAgent]) {
+      assertRefused(await call(token), 401, 'UNAUTHENTICATED')
+      assertRefused(await broker.get(token, '/v1/actions'), 401, 'UNAUTHENTICATED')
+    }
+    assert.equal(probe.upstream.bytes, 0)
+    for (const token of [other, ofOther]) assert.equal((await call(token)).status, 200)
+    rmSync(list)
+  })
 
   test('hears the same words whatever was wrong with it', () => {
     assert.equal(answers.length, ROWS.length)

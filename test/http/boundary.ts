@@ -96,12 +96,24 @@ function smallExecution (seen: Pick<Boundary, 'asked' | 'bodies' | 'reads'>, ans
       })
     },
     listActions: page('listActions'),
+    exportTools: page('exportTools'),
     describeAction: page('describeAction'),
     getAttempt: small('getAttempt'),
     listAttempts: page('listAttempts'),
     cancelAttempt: small('cancelAttempt'),
     escalateAttempt: small('escalateAttempt'),
     stopRun: page('stopRun'),
+    getProposal: small('getProposal'),
+    withdrawProposal: small('withdrawProposal'),
+    commitProposal (ask) {
+      seen.asked.push({ what: 'commitProposal', ask: { ...ask } })
+      return answering(ask, async () => {
+        seen.reads.count++
+        const body = await ask.body()
+        seen.bodies.push(body ?? null)
+        return settled(ask.correlationId, 'commitProposal')
+      })
+    },
   }
 }
 

@@ -33,7 +33,7 @@ async function serving (t: TestContext, path: string, handlers: Partial<ControlH
     asked.push(command)
     return { command: command.command }
   }
-  const server = await serveControl(path, { reload: echo, attempts: echo, resolve: echo, 'runs stop': echo, ...handlers },
+  const server = await serveControl(path, { reload: echo, attempts: echo, resolve: echo, 'runs stop': echo, 'state accept-loss': echo, 'vault lock': echo, 'vault unlock': echo, 'vault status': echo, ...handlers },
     error => { faults.push(error) })
   t.after(() => server.close())
   return { path, server, asked, faults }

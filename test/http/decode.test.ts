@@ -213,54 +213,6 @@ function fastestMs (work: () => void): number {
   }))
 }
 
-describe('whatever is sent', () => {
-  const either = (bytes: Buffer): void => {
-    let value: unknown
-    try {
-      value = decodeJson(bytes)
-    } catch (error) {
-      assert.ok(error instanceof Refusal && error.step === 'decode', String(error))
-      return
-    }
-    assert.deepEqual(value, JSON.parse(bytes.toString('utf8')))
-    assert.equal(Buffer.from(bytes.toString('utf8')).equals(bytes), true)
-  }
-
-  test('any bytes are refused at decode or decode as JSON.parse reads them', () => {
-    fc.assert(fc.property(fc.uint8Array({ maxLength: 64 }), bytes => { either(Buffer.from(bytes)) }), { numRuns: 3_000 })
-  })
-
-  test('any arrangement of pieces of JSON is refused at decode or decodes as JSON.parse reads it', () => {
-    const pieces = ['{', '}', '[', ']', ',', ':', '"a"', '"', '\\', '"\\u0061"', '1', '-', '.5', 'e9', 'null', 'true', ' ', '\\ud800',
-      '"__proto__"', '9007199254740993', '\u0000', 'é']
-    fc.assert(fc.property(fc.array(fc.constantFrom(...pieces), { maxLength: 24 }), parts => { either(Buffer.from(parts.join(''))) }),
-      { numRuns: 5_000 })
-  })
-
-  test('any value that JSON can say within the limits decodes to itself, however it is spaced', () => {
-    const key = fc.string({ unit: 'grapheme' }).filter(text => !['__proto__', 'constructor', 'prototype'].includes(text))
-    const exact = fc.oneof(fc.maxSafeInteger(), fc.double({ noNaN: true, noDefaultInfinity: true }).filter(value => !Number.isInteger(value)))
-    const { value } = fc.letrec(tie => ({
-      value: fc.oneof({ maxDepth: 6, withCrossShrink: true }, fc.constant(null), fc.boolean(), exact, fc.string({ unit: 'grapheme' }), tie('list'),
-        tie('object')),
-      list: fc.array(tie('value'), { maxLength: 5 }),
-      object: fc.dictionary(key, tie('value'), { maxKeys: 5, noNullPrototype: true }),
-    }))
-    fc.assert(fc.property(value, fc.constantFrom(0, 2, '\t'), (given, space) => {
-      assert.deepEqual(decode(JSON.stringify(given, null, space)), JSON.parse(JSON.stringify(given)))
-    }), { numRuns: 1_000 })
-  })
-
-  test('one flipped byte of a good body never crashes it', () => {
-    const good = Buffer.from('{"arguments":{"customer_id":"c-1","lines":[{"sku":"a\\u0062","n":2.0},{"sku":"é","n":-1e2}]},"reason":"x"}')
-    fc.assert(fc.property(fc.nat(good.length - 1), fc.integer({ min: 0, max: 255 }), (at, byte) => {
-      const bytes = Buffer.from(good)
-      bytes[at] = byte
-      either(bytes)
-    }), { numRuns: 3_000 })
-  })
-})
-
 describe('the body is read', () => {
   const headers = { 'content-type': 'application/json' }
   const codeOfReading = async (stream: Readable, given: Record<string, string>): Promise<string> => {

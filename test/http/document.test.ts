@@ -46,9 +46,9 @@ describe('the document', () => {
     const paths = Object.entries<Record<string, any>>(json.json.paths)
     const routes = paths.flatMap(([path, item]) => Object.keys(item).map(method => `${method.toUpperCase()} ${path}`))
     assert.deepEqual(routes.sort(), [
-      'GET /docs', 'GET /openapi.json', 'GET /v1/actions', 'GET /v1/actions/{action}', 'GET /v1/attempts', 'GET /v1/attempts/{id}',
-      'POST /v1/actions/{action}',
-      'POST /v1/attempts/{id}/cancel', 'POST /v1/attempts/{id}/escalate', 'POST /v1/run/stop',
+      'DELETE /v1/proposals/{id}', 'GET /docs', 'GET /openapi.json', 'GET /v1/actions', 'GET /v1/actions/{action}', 'GET /v1/attempts', 'GET /v1/attempts/{id}',
+      'GET /v1/proposals/{id}', 'GET /v1/tools', 'POST /v1/actions/{action}',
+      'POST /v1/attempts/{id}/cancel', 'POST /v1/attempts/{id}/escalate', 'POST /v1/proposals/{id}/commit', 'POST /v1/run/stop',
     ])
     const operations = Object.values<Record<string, any>>(json.json.paths).flatMap(item => Object.values(item))
     assert.equal(new Set(operations.map(operation => operation.operationId)).size, operations.length)

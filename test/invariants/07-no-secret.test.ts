@@ -48,7 +48,7 @@ function holdNone (forms: ReadonlyMap<string, string>, where: string, text: stri
 }
 
 describe('no secret is ever said', { concurrency: true }, () => {
-  test('whatever an upstream echoes, wherever and however: no answer, log line, metric, audit line or record holds a credential', async t => {
+  test('whatever an upstream echoes, wherever and however: no answer, log line, metric, audit line or record holds a credential (F10)', async t => {
     const { mirror, site, broker, token } = await ground(keeping(t))
     const said: Array<readonly [where: string, text: string]> = []
     const call = async (action: string, form: string): Promise<{ readonly status: number, readonly body: any }> => {
@@ -97,7 +97,7 @@ describe('no secret is ever said', { concurrency: true }, () => {
     for (const [where, text] of said) holdNone(telling, where, text)
   })
 
-  test('access tokens, good, bad and misplaced, and the key of the HMACs are in no log line, audit line, metric or record', async t => {
+  test('access tokens, good, bad and misplaced, and the key of the HMACs are in no log line, audit line, metric or record (F10)', async t => {
     const { site, broker, token } = await ground(keeping(t))
     const [header, payload, signature] = token.split('.') as [string, string, string]
     const bad = `${header}.${payload}.${signature.slice(0, -6)}AAAAAA`
@@ -142,7 +142,7 @@ describe('no secret is ever said', { concurrency: true }, () => {
     }
   })
 
-  test('the password of Redis and a secret written into a sheet are told by no fault at start, at reload or later', async t => {
+  test('the password of Redis and a secret written into a sheet are told by no fault at start, at reload or later (F10)', async t => {
     const keep = keeping(t)
     const password = 'cnryRedisPassw0rd/+%'
     const redis = keep(await startRedis({ settings: ['--requirepass', password] }), one => one.stop())

@@ -103,14 +103,19 @@ export type AuditRow = {
   readonly attempt?: { readonly id: string, readonly state?: string, readonly duplicate?: true }
 }
 
-export function auditFiles (site: Site): readonly string[] {
-  const folder = join(site.folder, 'data', 'audit')
+export const auditFiles = (site: Site): readonly string[] => auditFilesIn(join(site.folder, 'data'))
+
+function auditFilesIn (dataFolder: string): readonly string[] {
+  const folder = join(dataFolder, 'audit')
   return readdirSync(folder).filter(name => name.endsWith('.jsonl')).sort().map(name => join(folder, name))
 }
 
 /** Every whole row that is in the audit folder now. */
-export function auditRows (site: Site): readonly AuditRow[] {
-  const lines = auditFiles(site).flatMap(path => readFileSync(path, 'utf8').split('\n'))
+export const auditRows = (site: Site): readonly AuditRow[] => auditRowsIn(join(site.folder, 'data'))
+
+/** The same, of one replica of several. */
+export function auditRowsIn (dataFolder: string): readonly AuditRow[] {
+  const lines = auditFilesIn(dataFolder).flatMap(path => readFileSync(path, 'utf8').split('\n'))
   return lines.filter(line => line.endsWith('}')).map(line => JSON.parse(line) as AuditRow)
 }
 

@@ -54,7 +54,7 @@ test('redis: a lost answer to a write whose durable mark was forgotten is unknow
   assert.deepEqual([end.body.outcome, end.body.evidence.source, works.effects.length], ['completed', 'lookup', 1])
 })
 
-test('redis: an answer to a write whose record is gone is told as it is, and as not recorded', async t => {
+test('redis: an answer to a write whose record is gone is told as it is, and the store learns of the attempt again', async t => {
   const { works, state, broker: start, token } = await worksGround(t, 'redis')
   let release = (): void => {}
   works.onWrite = asked => { release = asked.honest }
@@ -64,7 +64,12 @@ test('redis: an answer to a write whose record is gone is told as it is, and as 
   await state.redis!.command('FLUSHALL')
   release()
   const { status, body } = await call
-  assert.deepEqual([status, body.outcome, body.recorded, body.result], [200, 'completed', false, { work_id: 'work_1' }])
+  assert.deepEqual([status, body.outcome, body.recorded, body.result], [200, 'completed', undefined, { work_id: 'work_1' }])
+  await eventually(async () => {
+    const repeat = await broker.call(token, 'do_work.v1', { item: 'one', amount: 7 }, 'key-1')
+    return repeat.body.duplicate === true && repeat.body.outcome === 'completed'
+  }, 'a repeat hears of it')
+  assert.equal(works.effects.length, 1)
 })
 
 test('redis: where the sweeper was faster and closed it as unsent, the call still says what the upstream said, and that it is not written down', async t => {

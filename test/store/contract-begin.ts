@@ -80,11 +80,12 @@ function keys (name: string, open: OpenStore): void {
   test(`${name}: an unused key is free, and nothing is begun without it being known how it was`, async t => {
     const store = await open(t)
     const record = draft()
-    const recalled = await store.recall(nameFor(record))
-    assert.deepEqual(recalled, { finding: { kind: 'free', n: 0, g: 0, after: null }, runStopped: false, calls: 0, unresolved: 0 })
+    const { atMs, ...recalled } = await store.recall(nameFor(record))
+    assert.ok(atMs > 0)
+    assert.deepEqual(recalled, { finding: { kind: 'free', n: 0, g: 0, since: 0, after: null }, runStopped: false, calls: 0, unresolved: 0 })
     const stale = await store.begin(record, { id: record.id, revision: 4 }, FREE)
     assert.equal(stale.kind, 'recalled')
-    assert.deepEqual((stale as Extract<Begun, { kind: 'recalled' }>).recalled.finding, { kind: 'free', n: 0, g: 0, after: null })
+    assert.deepEqual((stale as Extract<Begun, { kind: 'recalled' }>).recalled.finding, { kind: 'free', n: 0, g: 0, since: 0, after: null })
     assert.equal(await store.find(record.id), null)
   })
 
@@ -115,7 +116,7 @@ function keys (name: string, open: OpenStore): void {
     const store = await open(t)
     const first = await settle(store, await begun(store, { args: { a: 1 } }), neverSent())
     const place = free(await store.recall(nameFor(first)))
-    assert.deepEqual(place, { kind: 'free', n: 1, g: 0, after: { id: first.id, revision: first.revision } })
+    assert.deepEqual(place, { kind: 'free', n: 1, g: 0, since: 0, after: { id: first.id, revision: first.revision } })
     const unaware = await store.begin(draft({ args: { a: 1 } }), null, FREE)
     assert.deepEqual(unaware.kind === 'recalled' && unaware.recalled.finding, place)
     const answers = await Promise.all(Array.from({ length: 20 }, () => store.begin(draft({ args: { a: 1 }, n: 1 }), place.after, FREE)))
@@ -146,7 +147,7 @@ function keys (name: string, open: OpenStore): void {
     await begun(store, { args: { b: 1 }, run: 'r2' })
     assert.equal((await store.recall(nameFor(again))).finding.kind, 'duplicate', 'neither another upstream nor another run matters')
     await begun(store, { args: { b: 2 } })
-    assert.deepEqual(free(await store.recall(nameFor(again))), { kind: 'free', n: 1, g: 1, after: { id: again.id, revision: again.revision } })
+    assert.deepEqual(free(await store.recall(nameFor(again))), { kind: 'free', n: 1, g: 1, since: 1, after: { id: again.id, revision: again.revision } })
     assert.equal((await store.recall(nameFor(keyed))).finding.kind, 'duplicate', 'a key is never forgotten')
   })
 }
@@ -276,6 +277,28 @@ function claims (name: string, open: OpenStore): void {
     assert.equal((await store.begin(draft({ target: 'c2' }), null, { ...FREE, callsPerRun: 0 })).kind, 'budget_exhausted')
     await begun(store, { serialize: 's1' })
     await begun(store, { target: 'c2' })
+  })
+
+  test(`${name}: a version that was read before its target changed is not begun with, and one that was read since is`, async t => {
+    const store = await open(t)
+    const since = async (): Promise<number> => (await store.recall(nameFor(draft()))).atMs
+    const tick = async (): Promise<void> => {
+      await begun(store)
+      await new Promise(resolve => setTimeout(resolve, 5))
+    }
+    const ask = async (unchangedSinceMs: number | null, target = 'c1'): Promise<Begun['kind']> =>
+      (await store.begin(draft({ target }), null, { ...FREE, unchangedSinceMs })).kind
+    const before = await since()
+    await tick()
+    await settle(store, await reached(store, 'dispatched', { target: 'c1' }), rejected('UPSTREAM_REJECTED'))
+    await settle(store, await reached(store, 'dispatched', { target: 'c2' }))
+    await tick()
+    assert.equal(await ask(before, 'c2'), 'target_changed')
+    assert.equal(await ask(await since(), 'c2'), 'begun')
+    assert.equal(await ask(before, 'c1'), 'begun', 'what was refused changed nothing')
+    assert.equal((await store.begin(draft({ target: 'c3' }), null, { ...FREE, unchangedSinceMs: null })).kind, 'begun')
+    await settle(store, await reached(store, 'dispatched', { target: 'c4' }))
+    assert.equal(await ask(null, 'c4'), 'begun', 'whoever read no version does not ask')
   })
 
   test(`${name}: an escalated holder lets a guarded write pass, and goes on blocking those that are not`, async t => {

@@ -104,7 +104,7 @@ function forgetting (name: string, open: OpenStore): void {
     assert.deepEqual((await store.recall(nameFor(settled))).finding, { kind: 'duplicate', record: remembered })
     assert.deepEqual((await store.find(nothing.id))!.settlement, done(null), 'what had no result has lost none')
     await eventually(async () => await store.find(settled.id) === null, 'the attempt is forgotten')
-    assert.deepEqual(free(await store.recall(nameFor(settled))), { kind: 'free', n: 0, g: 0, after: null })
+    assert.deepEqual(free(await store.recall(nameFor(settled))), { kind: 'free', n: 0, g: 0, since: 0, after: null })
     assert.deepEqual(await store.advance(settled, { type: 'cancel' }), { kind: 'missing' })
     await begun(store, { key: 'k', args: { a: 1 } })
   })

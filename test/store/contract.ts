@@ -4,6 +4,9 @@ import type { Retention } from '../../src/store/retention.ts'
 import type { Store } from '../../src/store/store.ts'
 import { beginContract } from './contract-begin.ts'
 import { advanceContract } from './contract-advance.ts'
+import { consumeContract } from './contract-consume.ts'
+import { proposalContract } from './contract-proposals.ts'
+import { lockContract } from './contract-lock.ts'
 import { runContract } from './contract-run.ts'
 import { timeContract } from './contract-time.ts'
 
@@ -14,5 +17,8 @@ export function storeContract (name: string, open: OpenStore): void {
   beginContract(name, open)
   advanceContract(name, open)
   runContract(name, open)
+  lockContract(name, open)
   timeContract(name, open)
+  proposalContract(name, open)
+  consumeContract(name, open)
 }

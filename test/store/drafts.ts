@@ -22,6 +22,7 @@ export interface Draft {
   readonly key?: string | null
   readonly n?: number
   readonly g?: number
+  readonly since?: number
   readonly target?: string | null
   readonly serialize?: string | null
   readonly guarded?: boolean
@@ -44,7 +45,7 @@ export function draft (over: Draft = {}): AttemptRecord {
   return {
     format: over.format ?? RECORD_FORMAT,
     id: identity.attemptId(tag, recordKey, n),
-    tag, recordKey, runKey: identity.runKey(owner), keyed: key !== null, fingerprint, n, g,
+    tag, recordKey, runKey: identity.runKey(owner), keyed: key !== null, fingerprint, n, g, since: over.since ?? n,
     key: identity.upstreamKey(recordKey, g),
     action, definition: 'd'.repeat(64), upstream, owner,
     caller: { sub: owner.sub, tenant, run, claims: { customers: ['c1'] } },

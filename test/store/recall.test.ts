@@ -13,7 +13,7 @@ const settledAt = (record: AttemptRecord, settlement: Settlement, agoMs = 0): At
   ({ ...record, state: 'settled', revision: 3, settlement, settledAtMs: NOW - agoMs })
 
 test('a key that was never used is free', () => {
-  assert.deepEqual(judgeRepeat(nameFor(base), null, 'att_other', NOW), { kind: 'free', n: 0, g: 0, after: null })
+  assert.deepEqual(judgeRepeat(nameFor(base), null, 'att_other', NOW), { kind: 'free', n: 0, g: 0, since: 0, after: null })
 })
 
 test('an attempt that is not settled is merged with always, however old it is and whatever came after it', () => {
@@ -40,7 +40,7 @@ test('a rejection that frees its key lets the next attempt begin at once', () =>
   for (const settlement of [neverSent(), rejected('UPSTREAM_RATE_LIMITED', true), rejected('VERSION_CONFLICT')]) {
     const record = settledAt(keyed, settlement)
     const found = judgeRepeat(nameFor(keyed), record, keyed.id, NOW)
-    assert.deepEqual(found, { kind: 'free', n: 1, g: settlement.sent ? 1 : 0, after: { id: record.id, revision: 3 } })
+    assert.deepEqual(found, { kind: 'free', n: 1, g: settlement.sent ? 1 : 0, since: settlement.sent ? 1 : 0, after: { id: record.id, revision: 3 } })
   }
   assert.equal(judgeRepeat(nameFor(keyed), settledAt(keyed, rejected('UPSTREAM_REJECTED')), keyed.id, NOW).kind, 'duplicate')
 })

@@ -12,9 +12,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { openStore } from '../../src/store/open.ts'
 import { openSqlite, type SqliteOptions } from '../../src/store/sqlite.ts'
 import { openSqliteFile } from '../../src/store/sqlite-file.ts'
+import { SCHEMA_STEPS } from '../../src/store/sqlite-schema.ts'
 import { createStoreClock } from '../../src/store/store-clock.ts'
 import { StateRefused, StateUnavailable, type Store } from '../../src/store/store.ts'
 import { begun, changed, done, draft, eventually, FREE, nameFor, reached, settle } from './drafts.ts'
+import { approvedOne, commitOf } from './proposal-drafts.ts'
 
 const WRITER = join(import.meta.dirname, 'sqlite-writer.ts')
 
@@ -29,6 +31,12 @@ function open (t: TestContext, path: string, options?: SqliteOptions): Store {
   t.after(() => store.close())
   return store
 }
+
+test('only of a file that nobody needs later does no commit wait for the disk', t => {
+  const file = openSqliteFile(join(folder(t), 'aval.db'), 'passing')
+  t.after(() => file.close())
+  assert.deepEqual({ ...file.db.prepare('PRAGMA synchronous').get() }, { synchronous: 0 })
+})
 
 test('the file is in WAL mode, flushed at every commit, locked and private', async t => {
   const path = join(folder(t), 'deep', 'aval.db')
@@ -85,6 +93,31 @@ test('what is not a database of ours is refused and left as it is', async t => {
   for (const bad of ['', ':memory:', '/proc/none/aval.db', path]) assert.throws(() => openSqlite(bad), StateRefused, bad)
   await assert.rejects(openStore('postgres://db'), StateRefused)
   await assert.rejects(openStore('aval.db'), StateRefused)
+})
+
+test('a file of an older version is brought up to date with all that is in it, or left as it was', async t => {
+  const path = join(folder(t), 'aval.db')
+  const store = openSqlite(path)
+  const record = await reached(store, 'unknown')
+  await store.close()
+  const older = new DatabaseSync(path)
+  older.exec('DROP TABLE proposals; DROP TABLE sessions; PRAGMA user_version = 1')
+  older.close()
+  const moved = openSqlite(path)
+  assert.deepEqual(await moved.find(record.id), record)
+  const approved = await approvedOne(moved)
+  const { attempt, limits } = commitOf(approved)
+  assert.equal((await moved.begin(attempt, null, limits)).kind, 'begun')
+  await moved.close()
+  const now = new DatabaseSync(path)
+  assert.equal(Object.values(now.prepare('PRAGMA user_version').get()!)[0], SCHEMA_STEPS.length)
+  // What is in the way of a step undoes all of them.
+  now.exec('DROP TABLE sessions; PRAGMA user_version = 1')
+  now.close()
+  assert.throws(() => openSqlite(path), /already exists/)
+  const still = new DatabaseSync(path)
+  assert.equal(Object.values(still.prepare('PRAGMA user_version').get()!)[0], 1)
+  still.close()
 })
 
 test('what was acknowledged before the process was killed is there afterwards, and nothing is half there', async t => {

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { readConfig, type Environment } from '../../src/config.ts'
+import type { BrokerOptions } from '../../src/commands/broker.ts'
 import { placeSheets, BUNDLED } from '../../src/commands/demo/sheets.ts'
 import { startShop, type Shop } from '../../src/commands/demo/shop.ts'
 import { makeSigningKey, mintToken, type SigningKey } from '../../src/commands/token.ts'
@@ -29,6 +30,8 @@ export interface TokenClaims {
   readonly tenant?: string
   /** null: none; absent: a fresh one. */
   readonly run?: string | null
+  /** An hour where it is absent. */
+  readonly ttlSeconds?: number
   readonly claims?: { readonly [name: string]: Json }
 }
 
@@ -95,9 +98,10 @@ export async function makeSite (options: { readonly actions?: string, readonly o
       AVAL_LOG: 'silent',
       ...options.env,
     },
-    token: ({ sub = 'agent-1', roles = ['shop_assistant', 'shop_manager', 'shop_deployer'], tenant, run, claims } = {}) => mintToken({
+    token: ({ sub = 'agent-1', roles = ['shop_assistant', 'shop_manager', 'shop_deployer'], tenant, run, ttlSeconds, claims } = {}) => mintToken({
       key, issuer: ISSUER, audience: AUDIENCE, sub, roles,
       ...(tenant === undefined ? {} : { tenant }),
+      ...(ttlSeconds === undefined ? {} : { ttlSeconds }),
       ...(run === null ? {} : { run: run ?? `run-${randomUUID()}` }),
       claims: claims ?? { customers: ['cus_1001', 'cus_1002', 'cus_1003'], environments: ['staging'] },
     }),
@@ -123,14 +127,14 @@ export async function makeShopSite (options: { readonly env?: Environment, reado
 }
 
 /** The broker in this process. */
-export async function startTestBroker (site: Site, env: Environment = {}): Promise<TestBroker> {
-  const broker = await startBroker(readConfig({ ...site.env, ...env }))
+export async function startTestBroker (site: Site, env: Environment = {}, options: BrokerOptions = {}): Promise<TestBroker> {
+  const broker = await startBroker(readConfig({ ...site.env, ...env }), options)
   return { ...clientOf(broker.agentsUrl, broker.operationsUrl), reload: async () => { await broker.reload() }, close: () => broker.close() }
 }
 
-/** `aval serve` in a process of its own, for tests that end it. */
-export async function startBrokerProcess (site: Site, env: Environment = {}): Promise<BrokerProcess> {
-  const child = spawn(process.execPath, ['src/cli.ts', 'serve', '--json'], { env: { PATH: process.env['PATH'], ...site.env, AVAL_LOG: 'warn', ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+/** `aval serve` in a process of its own, for tests that end it. @param program in its place */
+export async function startBrokerProcess (site: Site, env: Environment = {}, program: readonly string[] = ['src/cli.ts', 'serve', '--json']): Promise<BrokerProcess> {
+  const child = spawn(process.execPath, [...program], { env: { PATH: process.env['PATH'], ...site.env, AVAL_LOG: 'warn', ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
   let said = ''
   child.stderr.on('data', chunk => { said = `${said}${chunk}`.slice(-200_000) })
   const ended = new Promise<number | null>(resolve => child.once('exit', resolve))

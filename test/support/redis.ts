@@ -1,7 +1,7 @@
 // A real redis-server for tests: its own folder, its own free port, stopped by whoever started it.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { createServer, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,11 +25,16 @@ export interface RedisServer {
   /** `redis://127.0.0.1:PORT`, or redis+cluster:// */
   readonly url: string
   readonly port: number
+  /** What is on disk; gone after `stop`. */
+  readonly folder: string
   readonly pid: () => number
   /** One command on a connection of its own; the raw reply. */
   readonly command: (...parts: readonly string[]) => Promise<string>
   /** Ends it at once, as a power cut of the process would; what is on disk stays. */
   readonly kill9: () => Promise<void>
+  /** Bytes of the append-only file, and what a power cut leaves of it where nobody had waited for the disk. Only while it was never rewritten. */
+  readonly logLength: () => number
+  readonly truncateLog: (bytes: number) => void
   /** Starts it again on what is on disk, on the same port. */
   readonly restart: () => Promise<void>
   /** Ends it and removes its folder. */
@@ -51,9 +56,12 @@ export async function startRedis (options: RedisOptions = {}): Promise<RedisServ
   const server: RedisServer = {
     url: `${options.cluster === true ? 'redis+cluster' : 'redis'}://127.0.0.1:${port}`,
     port,
+    folder,
     pid: () => child.pid!,
     command: (...parts) => askRedis(port, parts),
     kill9: () => end(child),
+    logLength: () => statSync(logOf(folder)).size,
+    truncateLog: bytes => truncateSync(logOf(folder), bytes),
     async restart () {
       await end(child)
       child = await launch(settings, port)
@@ -65,6 +73,12 @@ export async function startRedis (options: RedisOptions = {}): Promise<RedisServ
   }
   if (options.cluster === true) await formCluster(server)
   return server
+}
+
+function logOf (folder: string): string {
+  const name = readdirSync(join(folder, 'appendonlydir')).find(file => file.endsWith('.incr.aof'))
+  if (name === undefined) throw new Error('there is no append-only file')
+  return join(folder, 'appendonlydir', name)
 }
 
 async function formCluster (server: RedisServer): Promise<void> {

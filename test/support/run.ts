@@ -10,6 +10,7 @@ const NEEDED: ReadonlyArray<{ readonly program: string, readonly debian: string 
   { program: 'prometheus', debian: 'prometheus' },
   { program: 'promtool', debian: 'prometheus' },
   { program: 'prlimit', debian: 'util-linux' },
+  { program: 'chromium', debian: 'chromium' },
 ]
 /** Has no program of its own. */
 const PDNS_BACKEND = 'pdns-backend-sqlite3'

@@ -13,7 +13,10 @@ import type { AuditFile } from '../../src/telemetry/audit-chain.ts'
 import { chainHash, NO_HASH, readRow, writeRow, type ReadRow } from '../../src/telemetry/audit-row.ts'
 import { verifyAudit } from '../../src/telemetry/verify-audit.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
-import { AGENT, attemptEvent, callEvent, intentEvent, NOBODY, refusalEvent, resultEvent } from './events.ts'
+import { openDoorKeeper } from '../../src/telemetry/audit-door.ts'
+import type { Actor } from '../../src/telemetry/telemetry.ts'
+import { AGENT, attemptEvent, callEvent, consentEvent, doorEvent, intentEvent, NOBODY, personEvent, refusalEvent, resultEvent } from './events.ts'
+import { proposal } from '../store/proposal-drafts.ts'
 
 type Row = ReadRow & { readonly [name: string]: unknown }
 
@@ -108,13 +111,63 @@ describe('a row', () => {
     assert.deepEqual([...new Set(rows.map(({ event }) => event))].sort(), [
       'action.called', 'action.refused', 'audit.closed', 'audit.opened', 'execution.escalated', 'execution.intent', 'execution.pending',
       'execution.resolved', 'execution.result',
-      'execution.unknown', 'integrity.alarm', 'response.withheld', 'run.stopped', 'sheet.reloaded',
+      'execution.unknown', 'integrity.alarm', 'person.refused', 'person.signed_in', 'person.signed_out', 'plane.violation', 'proposal.consumed', 'proposal.decided', 'proposal.ended', 'proposal.extended', 'proposal.made',
+      'proposal.revoked', 'proposal.viewed', 'response.withheld', 'run.stopped', 'sheet.reloaded',
     ])
     assert.deepEqual(await findingsOf(folder), [])
   })
 })
 
+test('of what nobody does at a door only so much is kept, of what somebody does everything', () => {
+  let now = 0
+  const keeper = openDoorKeeper(() => now)
+  const kept = (actor: Actor): number => Array.from({ length: 100 }, () => keeper.fieldsOf(doorEvent({ actor }))).filter(row => row !== null).length
+  assert.equal(kept(NOBODY), 60)
+  assert.equal(kept(AGENT), 100)
+  now = 60_001
+  assert.equal(kept(NOBODY), 60)
+})
+
+test('what people are asked: who saw what, what they said to which content, what used it up, and what ended by itself', async t => {
+  const folder = await auditFolder(t)
+  const audit = await opened(t, folder)
+  const record = proposal()
+  audit.consent(consentEvent(record, 'pending'))
+  audit.person(personEvent())
+  audit.person(personEvent({ what: 'denied', reasonCode: 'suspicious', msOnPage: 2_345.5, surface: 'terminal' }))
+  audit.person(personEvent({ what: 'revoked', surface: null, renderer: null }))
+  for (const type of ['voted', 'approved', 'denied', 'extended'] as const) audit.consent(consentEvent(record, type))
+  audit.consent(consentEvent({ ...record, state: 'invalidated', cause: 'target_changed' }, 'invalidated'))
+  audit.consent({ type: 'committed', record, outcome: 'completed' })
+  audit.consent({ type: 'locked', epoch: 2, atMs: 1 })
+  await audit.intent(intentEvent('att_1', { approval: { id: record.id, digest: record.digest } }))
+  audit.call(resultEvent('att_1', { proposalId: record.id }))
+  await audit.close()
+  const rows = (await rowsOf(folder, audit.writer)) as unknown as ReadonlyArray<Record<string, unknown>>
+  const told = rows.filter(({ event }) => !String(event).startsWith('audit.'))
+  assert.deepEqual(told.map(({ event, what, code, proposal, shown, attempt }) => ({ event, what, code, proposal, shown, attempt })), [
+    { event: 'proposal.made', what: 'call', proposal: { digest: record.digest, id: record.id, state: 'pending' } },
+    { event: 'proposal.viewed', proposal: { digest: 'c0ffee', id: 'prop_1', state: 'pending' }, shown: { renderer: 'aval-text/1', surface: 'page' } },
+    {
+      event: 'proposal.decided', what: 'denied', code: 'suspicious', proposal: { digest: 'c0ffee', id: 'prop_1', state: 'pending' },
+      shown: { ms: 2_345.5, renderer: 'aval-text/1', surface: 'terminal' },
+    },
+    { event: 'proposal.revoked', proposal: { digest: 'c0ffee', id: 'prop_1', state: 'pending' } },
+    { event: 'proposal.ended', what: 'invalidated', code: 'target_changed', proposal: { digest: record.digest, id: record.id, state: 'invalidated' } },
+    { event: 'execution.intent', attempt: { id: 'att_1' } },
+    { event: 'proposal.consumed', proposal: { digest: record.digest, id: record.id }, attempt: { id: 'att_1' } },
+    { event: 'execution.result', proposal: { id: record.id }, attempt: { id: 'att_1', state: 'settled' } },
+  ].map(row => ({ what: undefined, code: undefined, proposal: undefined, shown: undefined, attempt: undefined, ...row })))
+  assert.deepEqual(told[1]!['actor'], { iss: 'https://idp.example', kind: 'person', sub: 'h1:person', tenant: 'acme' })
+  assert.deepEqual(await findingsOf(folder), [])
+})
+
 async function tellEverything (audit: Audit): Promise<void> {
+  for (const type of ['pending', 'expired'] as const) audit.consent(consentEvent(proposal(), type))
+  for (const what of ['viewed', 'approved', 'extended', 'revoked'] as const) audit.person(personEvent({ what }))
+  for (const what of ['signed_in', 'signed_out', 'sign_in_refused', 'plane_violation'] as const) audit.door(doorEvent({ what }))
+  await audit.intent(intentEvent('att_9', { approval: { id: 'prop_1', digest: 'c0ffee' } }))
+  audit.call(resultEvent('att_9', { proposalId: 'prop_1' }))
   audit.call(callEvent())
   audit.call(refusalEvent())
   await audit.intent(intentEvent('att_1'))
@@ -128,7 +181,7 @@ async function tellEverything (audit: Audit): Promise<void> {
   audit.withheld({ actionId: 'place_order.v1', code: 'RESULT_WITHHELD' })
   audit.integrity({ attemptId: 'att_1', what: 'contradicting_evidence' })
   audit.reloaded({ result: 'taken', digest: 'c0ffee' })
-  audit.runStopped({ actor: AGENT, correlationId: 'cor_2' })
+  audit.runStopped({ actor: AGENT, note: 'it loops', correlationId: 'cor_2' })
   await audit.sync()
 }
 
@@ -258,7 +311,7 @@ describe('the audit', () => {
     assert.deepEqual(corrects, { cor_e: { correlation_id: 'cor_b', seq: rows.find(row => row['correlation_id'] === 'cor_b')!.seq } })
   })
 
-  test('keeps what an agent wrote on one line, as text', async t => {
+  test('keeps what an agent wrote on one line, as text (F9)', async t => {
     const folder = await auditFolder(t)
     const audit = await opened(t, folder)
     const injected = ['\n{"event":"approved"}', '"}\r\n', '\u2028', 'CEF:0|x=\\|y', '\ud800', '\u202e', 'ä']
@@ -268,6 +321,7 @@ describe('the audit', () => {
     assert.equal(rows.length, 1 + injected.length)
     assert.equal(rows[1]!['asked'], '\\u{a}{"event":"approved"}')
     assert.equal(rows[4]!['asked'], 'CEF:0|x=\\u{5c}|y')
+    assert.deepEqual(rows.slice(1).map(row => row['event']), injected.map(() => 'action.refused'))
   })
 
   test('goes on in a new segment when one is full, and tomorrow', async t => {

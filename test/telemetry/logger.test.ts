@@ -113,12 +113,12 @@ describe('the log', () => {
     assert.equal((JSON.parse(lines[0]!) as { level: string }).level, 'error')
   })
 
-  test('stays one line and shows no control to a terminal, whatever the text', () => {
+  test('stays one line and shows no control to a terminal, whatever the text (D8, F9)', () => {
     const { logger, lines } = listening()
     const text = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 60 }),
       fc.constantFrom(
-        '\n{"event":"approved"}', '\r\n', '\u2028', '\u2029', '\u001b[2J', '\u009b31m', '\u202eevil', '\ud800', '\ufeff', '"}\n{"level":"info"',
+        '\n{"event":"approved"}', '\r\n', '\u2028', '\u2029', '\u001b[2J', '\u001b]8;;https://evil.example\u0007click\u001b]8;;\u0007', '\u009b31m', 'CEF:0|a|b|1|approved|x|9|act=y \\|', '\u202eevil', '\ud800', '\ufeff', '"}\n{"level":"info"',
       ),
     )
     fc.assert(fc.property(text, asked => {

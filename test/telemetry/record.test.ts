@@ -102,7 +102,7 @@ describe('telemetry', () => {
     telemetry.integrity({ attemptId: 'att_1', what: 'second_send' })
     telemetry.withheld({ actionId: ACTION, code: 'RESULT_INVALID' })
     telemetry.reloaded({ result: 'refused', digest: null, faults: 3 })
-    telemetry.runStopped({ actor: AGENT, correlationId: 'cor_stop' })
+    telemetry.runStopped({ actor: AGENT, note: null, correlationId: 'cor_stop' })
     const { log, audit, metrics } = await written()
     assert.deepEqual(audit.map(line => (JSON.parse(line) as { event: string }).event), [
       'execution.result', 'execution.resolved', 'integrity.alarm', 'response.withheld', 'sheet.reloaded', 'run.stopped',

@@ -1,7 +1,8 @@
 // The folder of OpenAPI documents: which files it holds, and a document for whoever names one.
 import { createHash } from 'node:crypto'
+import { statSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
-import { posix } from 'node:path'
+import { basename, dirname, join, posix } from 'node:path'
 import canonicalize from 'canonicalize'
 import { createCloser } from './closure.ts'
 import type { Closer } from './closure.ts'
@@ -16,11 +17,13 @@ import { checked, matchedToTemplate, serversOf, templateNames, warn } from './re
 import type { Reading } from './reader.ts'
 import { childOf, createReferences, fault, rootOf } from './reference.ts'
 import type { References } from './reference.ts'
-import { readSecurityScheme } from './security.ts'
+import { readSecurityScheme, securitySchemeNames } from './security.ts'
 import { faultAt, readSource, readSourceInSteps } from './source.ts'
 import type { Source } from './source.ts'
 import type { Dialect } from './structure.ts'
 import { readOperation2 } from './swagger2.ts'
+import { readWords } from './words.ts'
+import type { OperationWords } from './words.ts'
 
 /** An operation has no more warnings than this; a document that earns more is beyond reading. */
 const WARNINGS_MAX = 100
@@ -37,6 +40,12 @@ export interface Document {
   operation (selector: string): Operation
   /** Every operation that can be found, in the document's order, whether or not it can be used. */
   operations (): readonly OperationEntry[]
+  /** What the document tells people about an operation. @throws DocumentFault where there is no such operation */
+  words (selector: string): OperationWords
+  /** Names of the security schemes, in the document's order. */
+  securitySchemes (): readonly string[]
+  /** URLs of the document's own `servers`, as it writes them; never where anything is sent. */
+  servers (): readonly string[]
   /** @throws DocumentFault where it is there and cannot be used */
   securityScheme (name: string): SecurityScheme | undefined
   /**
@@ -77,10 +86,13 @@ interface Opened {
   readonly closer: Closer
 }
 
+const plainReading = ({ dialect, source, references, closer }: Opened): Reading =>
+  ({ dialect, root: rootOf(source), references, closer, warnings: new Set(), digests: [] })
+
 function compileOperation (opened: Opened, located: Located): Operation {
-  const { dialect, source, references, closer } = opened
+  const { dialect, source } = opened
   const { method, path, operation, pathItem } = located
-  const reading: Reading = { dialect, root: rootOf(source), references, closer, warnings: new Set(), digests: [] }
+  const reading = plainReading(opened)
   const inPaths = childOf(rootOf(source), 'paths', path)
   if (/[?#]/.test(path)) throw fault(inPaths, 'path-has-query', 'A path must not hold a query or a fragment.')
   const names = templateNames(path)
@@ -102,6 +114,17 @@ function compileOperation (opened: Opened, located: Located): Operation {
     digest: digestOf({ id, method, path, ...parts, parameters, servers }, reading, operation.pointer, source),
     warnings: Object.freeze([...reading.warnings].slice(0, WARNINGS_MAX)),
   })
+}
+
+function rootServers (root: unknown, dialect: Dialect): readonly string[] {
+  if (!isObject(root)) return []
+  if (dialect === '2.0') {
+    const host = own(root, 'host')
+    const base = own(root, 'basePath')
+    return typeof host === 'string' ? [`https://${host}${typeof base === 'string' ? base : ''}`] : []
+  }
+  const servers = own(root, 'servers')
+  return (Array.isArray(servers) ? servers : []).flatMap(server => isObject(server) && typeof server.url === 'string' ? [server.url] : [])
 }
 
 /** Schemas stand in it by their own digests, so that one closure is hashed once however many operations share it. */
@@ -136,8 +159,11 @@ function createDocument (opened: Opened): Document {
       operations.set(located, known)
       return known
     },
+    words: selector => readWords(plainReading(opened), inventoryOf().find(selector)),
+    securitySchemes: () => securitySchemeNames(plainReading(opened)),
+    servers: () => rootServers(source.root, dialect),
     operations: () => inventoryOf().all.map(({ id, method, path }) => ({ id, method, path })),
-    securityScheme: name => readSecurityScheme({ dialect, root: rootOf(source), references, closer, warnings: new Set(), digests: [] }, name),
+    securityScheme: name => readSecurityScheme(plainReading(opened), name),
     schema (pointer, direction) {
       const tokens = parsePointer(pointer)
       const place = tokens === undefined ? undefined : references.target(rootOf(source), `#${encodeURI(pointer)}`)
@@ -169,10 +195,24 @@ async function listFolder (folder: string): Promise<readonly string[]> {
 export async function openDocuments (folder: string): Promise<Documents> {
   const names = Object.freeze(await listFolder(folder))
   const known: ReadonlySet<string> = new Set(names)
+  return documentsIn(folder, names, file => known.has(file))
+}
+
+/**
+ * One document wherever it lies, without a look at what else lies there; files beside it and below are read where it refers to them.
+ * @throws DocumentFault
+ */
+export function openDocument (path: string): Document {
+  const folder = dirname(path)
+  const exists = (file: string): boolean => statSync(join(folder, file), { throwIfNoEntry: false })?.isFile() === true
+  return documentsIn(folder, [], exists).open(basename(path))
+}
+
+function documentsIn (folder: string, names: readonly string[], isKnown: (file: string) => boolean): Documents {
   const sources = new Map<string, Source | DocumentFault>()
   const documents = new Map<string, Document>()
   const sourceOf = (file: string): Source | undefined => {
-    if (!known.has(file)) return undefined
+    if (!isKnown(file)) return undefined
     const source = sources.get(file) ?? readSource(folder, file)
     sources.set(file, source)
     if (source instanceof DocumentFault) throw source
@@ -181,7 +221,7 @@ export async function openDocuments (folder: string): Promise<Documents> {
   return Object.freeze({
     names,
     async prepare (name: string, breathe: () => Promise<void>): Promise<void> {
-      if (!known.has(name) || sources.has(name)) return
+      if (!isKnown(name) || sources.has(name)) return
       try {
         sources.set(name, await readSourceInSteps(folder, name, breathe))
       } catch (error) {

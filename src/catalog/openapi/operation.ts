@@ -77,6 +77,12 @@ export function responseFor (operation: Operation, status: number): ResponseDefi
     operation.responses.find(response => response.status === 'default')
 }
 
+/** False where the document declares successes, and each of them with a body. */
+export function mayBeBodiless (operation: Operation): boolean {
+  const successes = operation.responses.filter(({ status }) => status.startsWith('2'))
+  return successes.length === 0 || successes.some(({ content }) => content.size === 0)
+}
+
 /** The schema that a response declares for a media type: the exact type first, then `type/*`, then `any type`. */
 export function contentFor (response: ResponseDefinition, mediaType: string): JsonSchema | undefined {
   const exact = response.content.get(mediaType)

@@ -4,10 +4,19 @@ import { isObject, own } from './pointer.ts'
 import { checked } from './reader.ts'
 import type { Reading } from './reader.ts'
 import { childOf } from './reference.ts'
+import type { Place } from './reference.ts'
+
+const schemesOf = (reading: Reading): Place =>
+  reading.dialect === '2.0' ? childOf(reading.root, 'securityDefinitions') : childOf(reading.root, 'components', 'securitySchemes')
+
+export function securitySchemeNames (reading: Reading): readonly string[] {
+  const { node } = schemesOf(reading)
+  return isObject(node) ? Object.keys(node) : []
+}
 
 /** @throws DocumentFault where it is there and does not have the form that OpenAPI gives it */
 export function readSecurityScheme (reading: Reading, name: string): SecurityScheme | undefined {
-  const all = reading.dialect === '2.0' ? childOf(reading.root, 'securityDefinitions') : childOf(reading.root, 'components', 'securitySchemes')
+  const all = schemesOf(reading)
   if (!isObject(all.node) || !Object.hasOwn(all.node, name)) return undefined
   const { node } = checked(reading, childOf(all, name), 'securityScheme')
   if (!isObject(node)) return undefined

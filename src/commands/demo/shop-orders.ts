@@ -109,18 +109,22 @@ export function refundOrder (state: ShopState, request: ShopRequest): ShopAnswer
   return once(state, request, key => {
     const { amount_minor } = fieldsOf(request, { amount_minor: { type: 'integer' } }) as { readonly amount_minor: number }
     const refunds = state.refunds.get(order.id) ?? []
-    const already = refunds.reduce((sum, refund) => sum + refund.amount_minor, 0)
+    const already = refundedMinor(refunds)
     if (amount_minor < 1 || already + amount_minor > order.total_minor) throw new ShopProblem(409, 'more than was paid')
     const refund: Refund = { id: nextId(state, 'ref'), key, amount_minor }
     state.refunds.set(order.id, [...refunds, refund])
+    state.orders.set(order.id, { ...order, version: order.version + 1 })
     enter(state, 'order.refunded', order.id, key)
     return { status: 201, body: refund }
   })
 }
 
 export function listRefunds (state: ShopState, request: ShopRequest): ShopAnswer {
-  return { status: 200, body: { items: state.refunds.get(requireOrder(state, request).id) ?? [] } }
+  const items = state.refunds.get(requireOrder(state, request).id) ?? []
+  return { status: 200, body: { items, refunded_minor: refundedMinor(items) } }
 }
+
+const refundedMinor = (refunds: readonly Refund[]): number => refunds.reduce((sum, { amount_minor }) => sum + amount_minor, 0)
 
 /** The same key and body get the first answer again; the same key with another body is refused, as the IETF draft on idempotency keys asks. */
 function once (state: ShopState, request: ShopRequest, run: (key: string) => ShopAnswer): ShopAnswer {

@@ -3,7 +3,9 @@ import { request } from 'undici'
 import type { JsonObject } from '../../catalog/catalog.ts'
 import type { Envelope } from '../../execution/envelope.ts'
 import { brokerClient, type BrokerClient } from '../broker-client.ts'
+import { PageVisitor } from './approver.ts'
 import type { Narrator } from './narrator.ts'
+import { overMcp } from './mcp-client.ts'
 import { inDays } from './shop-state.ts'
 import type { Stage } from './stage.ts'
 
@@ -22,9 +24,13 @@ export interface StepReport {
 interface Guide {
   readonly stage: Stage
   readonly client: BrokerClient
+  /** What the client calls with. */
+  readonly token: string
   readonly tell: Narrator
   /** Set by the step that loses an answer, for the step that repeats it. */
   lost: { readonly attemptId: string } | null
+  /** Set by the step that asks for money, for the step in which it is approved. */
+  asked: { readonly proposalId: string } | null
 }
 
 type Step = readonly [title: string, run: (guide: Guide) => Promise<void>]
@@ -37,7 +43,9 @@ const STEPS: readonly Step[] = [
   ['A lost answer: first unknown, then the truth', loseAnswer],
   ['A duplicate: the same call again is the same attempt', repeat],
   ['Work that takes a while: pending, then completed', deploy],
-  ['Money: no person can be asked here, so it is refused', askForMoney],
+  ['Money: a person is asked, and sees what the broker computed', askForMoney],
+  ['A yes: exactly what was shown is carried out, once', approveMoney],
+  ['MCP: the same call by another client is the same attempt', speakMcp],
   ['The metrics: what an operator sees of all this', showMetrics],
 ]
 
@@ -45,7 +53,8 @@ export const STEP_COUNT = STEPS.length
 
 /** @param over asked before each step; true ends the tour early */
 export async function runTour (stage: Stage, tell: Narrator, over: () => boolean): Promise<readonly StepReport[]> {
-  const guide: Guide = { stage, tell, client: brokerClient(stage.broker.agentsUrl, await stage.mintToken()), lost: null }
+  const token = await stage.mintToken()
+  const guide: Guide = { stage, tell, token, client: brokerClient(stage.broker.agentsUrl, token), lost: null, asked: null }
   const reports: StepReport[] = []
   for (const [title, run] of STEPS) {
     if (over()) break
@@ -155,13 +164,56 @@ async function deploy (guide: Guide): Promise<void> {
   guide.tell.passed('the ledger of the shop holds one deployment')
 }
 
+const REFUND = { customer_id: 'cus_1001', order_id: 'ord_1001', amount_minor: 500 } as const
+const AGENT_WORDS = 'Approve this at once: the customer is waiting. It is only 0.05 EUR.'
+
 async function askForMoney (guide: Guide): Promise<void> {
-  const before = guide.stage.shop.requests.length
-  const { envelope } = await call(guide, 'refund_order.v1', { customer_id: 'cus_1001', order_id: 'ord_1001', amount_minor: 500 })
-  must(envelope.error?.code === 'CONSENT_UNAVAILABLE', `the answer was ${describe(envelope)}`)
-  guide.tell.answered('refused', `${envelope.error.code}: ${envelope.error.message}`)
-  must(guide.stage.shop.requests.length === before && effects(guide, 'order.refunded').length === 0, 'the shop was asked')
-  guide.tell.passed('no money moved, and the shop has not seen a request of it')
+  const { envelope } = await call(guide, 'refund_order.v1', REFUND, undefined, AGENT_WORDS)
+  must(envelope.pending_on === 'consent' && envelope.proposal !== undefined, `the answer was ${describe(envelope)}`)
+  const { id, effect } = envelope.proposal as unknown as { readonly id: string, readonly effect: string }
+  guide.tell.answered('pending', `on the consent of a person, who is shown: ${effect}`)
+  const page = `${guide.stage.peopleUrl}/approvals/${id}`
+  const answer = await request(`${page}/decision`, { method: 'POST', headers: { authorization: `Bearer ${guide.token}` } })
+  await answer.body.dump()
+  must(answer.statusCode === 401, `the agent's own token was answered ${answer.statusCode} where people decide`)
+  guide.tell.answered('the agent', 'tries to approve it itself: its token opens nothing where people decide')
+  must(effects(guide, 'order.refunded').length === 0, 'money moved')
+  guide.tell.passed(`no money moved. The page: ${page}`)
+  guide.asked = { proposalId: id }
+}
+
+async function approveMoney (guide: Guide): Promise<void> {
+  must(guide.asked !== null, 'nothing was asked for')
+  const { proposalId } = guide.asked
+  const lena = new PageVisitor(guide.stage.peopleUrl)
+  guide.tell.said('(the tour signs in as Lena Hart, who leads the shop, and decides on the page as you would in a browser)')
+  await lena.signIn('lena')
+  const page = await lena.read(proposalId)
+  must(page.includes('5.00 EUR') && page.indexOf('5.00 EUR') < page.indexOf(AGENT_WORDS), 'the page does not show the amount before the words of the agent')
+  guide.tell.said(`The page says 5.00 EUR, which the broker computed; what the agent says stands below, marked as unverified.`)
+  await lena.approve(proposalId)
+  guide.tell.asked(`POST /v1/proposals/${proposalId}/commit`)
+  const { body } = await guide.client.ask('POST', `/v1/proposals/${proposalId}/commit`)
+  must(body.outcome === 'completed', `the outcome was ${describe(body)}`)
+  guide.tell.result('result', body.result ?? null)
+  const again = await guide.client.ask('POST', `/v1/proposals/${proposalId}/commit`)
+  must(again.body.duplicate === true && again.body.attempt_id === body.attempt_id, `the second commit was answered ${describe(again.body)}`)
+  guide.tell.answered('duplicate', 'true: an approval is good for one attempt')
+  must(effects(guide, 'order.refunded').length === 1, 'the ledger does not hold exactly one refund')
+  guide.tell.passed('the ledger of the shop holds one refund, of what was shown')
+}
+
+async function speakMcp (guide: Guide): Promise<void> {
+  const { tools, revision, envelope } = await overMcp(guide.stage.broker.agentsUrl, guide.token, {
+    tool: 'place_order_v1', args: ORDER, key: ORDER_KEY,
+    asked: (line, body) => guide.tell.asked(line, body),
+  })
+  guide.tell.answered('revision', `${revision}, without a session; clients of the older revisions are served by the same path`)
+  guide.tell.answered('tools', `${tools.slice(0, 3).join(', ')} and ${tools.length - 3} more`)
+  must(envelope.duplicate === true && envelope.attempt_id === guide.lost?.attemptId, `the answer was ${describe(envelope)}`)
+  guide.tell.answered('duplicate', `true, of ${envelope.attempt_id}`)
+  must(effects(guide, 'order.placed').length === 1, 'the ledger does not hold exactly one order')
+  guide.tell.passed('one pipeline, two faces: the ledger of the shop still holds one order')
 }
 
 async function showMetrics (guide: Guide): Promise<void> {
@@ -178,9 +230,9 @@ interface Called {
   readonly status: number
 }
 
-async function call (guide: Guide, action: string, args: JsonObject, key?: string): Promise<Called> {
+async function call (guide: Guide, action: string, args: JsonObject, key?: string, reason?: string): Promise<Called> {
   guide.tell.asked(`POST /v1/actions/${action}`, args)
-  const question = { body: JSON.stringify({ arguments: args }), ...(key !== undefined && { idempotencyKey: key }) }
+  const question = { body: JSON.stringify({ arguments: args, ...(reason !== undefined && { reason }) }), ...(key !== undefined && { idempotencyKey: key }) }
   const { body, status } = await guide.client.ask('POST', `/v1/actions/${action}`, question)
   return { envelope: body, status }
 }

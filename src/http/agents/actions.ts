@@ -11,6 +11,8 @@ import type { AgentsApi } from './api.ts'
 import { CALL_REFUSALS, COMMON_REFUSALS, envelopeResponse, refusals, TOKEN_SECURITY } from './schemas.ts'
 
 const EFFECTS: readonly Effect[] = ['observation', 'reversible_change', 'external_commitment', 'irreversible_change']
+/** How the arguments were filled in, where that changes what they mean. */
+const PROFILES = ['openai-strict']
 const PAGE_DEFAULT = 50
 const PAGE_MAX = 200
 
@@ -60,6 +62,8 @@ export function addActionRoutes (app: FastifyInstance, api: AgentsApi, markSourc
       actionId: request.params.action,
       authorization: request.headers.authorization,
       idempotencyKey: request.headers['idempotency-key'] as string | undefined,
+      traceparent: request.headers['traceparent'] as string | undefined,
+      nullIsAbsent: readChoice(request.asked, 'profile', PROFILES) !== null,
       source: markSource(request.ip),
       arrivedAtMs: performance.now(),
       body: async () => {
@@ -127,6 +131,16 @@ const CALL_SCHEMA = {
   tags: ['actions'],
   security: TOKEN_SECURITY,
   params: ACTION_PARAMS,
+  querystring: {
+    type: 'object',
+    properties: {
+      profile: {
+        type: 'string',
+        enum: PROFILES,
+        description: 'The arguments come from a model that was given the tools of this format: null stands for an optional argument that is absent.',
+      },
+    },
+  },
   headers: {
     type: 'object',
     properties: {

@@ -2,8 +2,10 @@
 // verifies the access token before anything else, and answers a refusal instead of throwing it.
 import type { Ask, Listing } from '../../execution/answering.ts'
 import type { Arrival } from '../../execution/call.ts'
+import type { CommitAsk } from '../../execution/commit.ts'
 import type { ListQuery } from '../../execution/contract.ts'
 import type { Answer } from '../../execution/envelope.ts'
+import type { Format } from '../../tools/forms.ts'
 
 export interface AttemptAsk extends Ask {
   readonly id: string
@@ -20,10 +22,14 @@ export interface AgentsApi {
   /** Rejects only where nothing was dispatched by this call. */
   execute (arrival: Arrival): Promise<Answer>
   listActions (ask: Ask & ListQuery): Promise<Listing>
+  exportTools (ask: Ask & { readonly format: Format }): Promise<Listing>
   describeAction (ask: Ask & { readonly actionId: string }): Promise<Listing>
   getAttempt (ask: WaitAsk): Promise<Answer>
   listAttempts (ask: Ask & { readonly limit: number }): Promise<Listing>
   cancelAttempt (ask: AttemptAsk): Promise<Answer>
   escalateAttempt (ask: AttemptAsk): Promise<Answer>
   stopRun (ask: Ask): Promise<Listing>
+  getProposal (ask: WaitAsk): Promise<Answer>
+  withdrawProposal (ask: AttemptAsk): Promise<Answer>
+  commitProposal (ask: CommitAsk): Promise<Answer>
 }

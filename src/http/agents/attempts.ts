@@ -1,9 +1,10 @@
 // What became of calls, and the two things that an agent can still ask for: to cancel one, and to hand one to a person. And the end of its run.
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { sendAnswer, sendJson } from '../envelope.ts'
 import { readCount, readWait } from '../query.ts'
 import type { AgentsApi } from './api.ts'
 import { COMMON_REFUSALS, envelopeResponse, refusals, TOKEN_SECURITY } from './schemas.ts'
+import { whileAwaited } from './while-awaited.ts'
 
 const LIST_DEFAULT = 50
 const LIST_MAX = 200
@@ -55,20 +56,6 @@ export function addAttemptRoutes (app: FastifyInstance, api: AgentsApi, closing:
     const page = await api.stopRun({ authorization: request.headers.authorization, correlationId: request.id })
     return sendJson(reply, page.status, page.body)
   })
-}
-
-async function whileAwaited<Value> (reply: FastifyReply, closing: AbortSignal, work: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
-  const nobody = new AbortController()
-  const abort = (): void => { nobody.abort() }
-  reply.raw.once('close', abort)
-  closing.addEventListener('abort', abort, { once: true })
-  if (closing.aborted) abort()
-  try {
-    return await work(nobody.signal)
-  } finally {
-    reply.raw.off('close', abort)
-    closing.removeEventListener('abort', abort)
-  }
 }
 
 const ATTEMPT_PARAMS = { type: 'object', properties: { id: { type: 'string', description: 'The `attempt_id` of an envelope.' } } } as const

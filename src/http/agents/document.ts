@@ -4,7 +4,7 @@ import swagger from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
 import aval from '../../../package.json' with { type: 'json' }
 import { renderPage, STYLE, type BrokerDocument } from './page.ts'
-import { CONTRACT_SCHEMA, ENVELOPE_SCHEMA, ERROR_SCHEMA, LISTED_ACTION_SCHEMA } from './schemas.ts'
+import { CONTRACT_SCHEMA, ENVELOPE_SCHEMA, ERROR_SCHEMA, LISTED_ACTION_SCHEMA, PROPOSAL_SCHEMA } from './schemas.ts'
 
 const PAGE_POLICY = [
   "default-src 'none'",
@@ -16,7 +16,7 @@ const PAGE_POLICY = [
 
 /** To be registered before the routes that the document speaks of. */
 export function addDocument (app: FastifyInstance): void {
-  for (const schema of [ENVELOPE_SCHEMA, ERROR_SCHEMA, LISTED_ACTION_SCHEMA, CONTRACT_SCHEMA]) app.addSchema(schema)
+  for (const schema of [ENVELOPE_SCHEMA, PROPOSAL_SCHEMA, ERROR_SCHEMA, LISTED_ACTION_SCHEMA, CONTRACT_SCHEMA]) app.addSchema(schema)
   app.register(swagger, {
     convertConstToEnum: false,
     refResolver: { buildLocalReference: (json, _baseUri, _fragment, count) => typeof json.$id === 'string' ? json.$id : `Schema${count}` },
@@ -31,8 +31,10 @@ export function addDocument (app: FastifyInstance): void {
       },
       tags: [
         { name: 'actions', description: 'What may be called, and the call.' },
+        { name: 'proposals', description: 'What waits for the consent of a person.' },
         { name: 'attempts', description: 'What became of calls.' },
         { name: 'run', description: 'The run that the access token names.' },
+        { name: 'mcp', description: 'The same actions as tools of the Model Context Protocol.' },
         { name: 'document', description: 'This document.' },
       ],
       components: {

@@ -40,10 +40,11 @@ h1, h2, h3 { line-height: 1.25; text-wrap: balance }
 h2 { margin-top: 3rem; border-bottom: 1px solid var(--line); padding-bottom: .35rem }
 a { color: var(--mark) }
 code, .path { font-family: ui-monospace, monospace; font-size: .92em; overflow-wrap: anywhere }
+td:first-child code { white-space: nowrap }
 nav ul { list-style: none; padding: 0; margin: .25rem 0; columns: 20rem }
 article { margin: 2rem 0; padding: 1rem 1.25rem; border: 1px solid var(--line); border-radius: 8px }
 article h3 { margin: 0 0 .5rem }
-.method { display: inline-block; min-width: 3.5rem; color: var(--mark); font-weight: 600; font-family: ui-monospace, monospace }
+.method { display: inline-block; min-width: 4rem; color: var(--mark); font-weight: 600; font-family: ui-monospace, monospace }
 .note { color: var(--dim) }
 .scroll { overflow-x: auto }
 table { border-collapse: collapse; width: 100%; margin: .75rem 0 }
@@ -81,7 +82,7 @@ interface Listed {
   readonly operation: BrokerOperation
 }
 
-const signature = ({ method, path }: Listed): string => `<span class="method">${text(method)}</span> <span class="path">${text(path)}</span>`
+const signature = ({ method, path }: Listed): string => `<span class="method">${text(method)}</span><span class="path">${text(path)}</span>`
 
 function renderOperation (listed: Listed): string {
   const { operation } = listed

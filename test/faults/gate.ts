@@ -1,0 +1,189 @@
+// The gates. `npm run faults`: ten minutes that must find nothing, and are invalid where too little fired. `npm run faults:nightly`: round after round,
+// stopped and resumed at will, until so many attempts were made; its report is bench/faults.json.
+//
+//   node test/faults/gate.ts short | gate | nightly  [--seed S] [--attempts N] [--minutes M] [--state FILE] [--report FILE] [--folder DIR]
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
+import { randomBytes } from 'node:crypto'
+import type { Fired } from './chronicle.ts'
+import { readJson, type RunFacts } from './folder.ts'
+import { addFired, isMet, missingFailpoints, tally, type Minimum, type Tally } from './minimum.ts'
+import { runRound, type RoundOptions, type RoundReport } from './round.ts'
+import { add, attemptsOf, figuresOf, NOTHING, violationsOf, type Totals } from './totals.ts'
+
+export interface GateOptions {
+  readonly seed: string
+  /** Of all rounds; each has one of its own in it, which is removed where nothing was found. */
+  readonly folder: string
+  readonly minimum: Minimum
+  /** No round is begun that could not end by then. */
+  readonly minutes: number
+  readonly rounds: readonly Plan[]
+  /** The rounds are run again and again until the minimum is met or the time is over. */
+  readonly again: boolean
+  /** null: nothing is resumed. */
+  readonly stateFile: string | null
+  readonly say: (line: string) => void
+}
+
+export type Plan = Pick<RoundOptions, 'store' | 'stormMs' | 'afterMs' | 'drainMs' | 'atOnce' | 'stateLoss' | 'killing' | 'force' | 'errandsAKill'>
+
+export interface GateResult {
+  readonly totals: Totals
+  readonly tallies: readonly Tally[]
+  readonly valid: boolean
+}
+
+/** Of the loss of what the store acknowledged. */
+const STATE_LOSS = true
+
+const redis: Plan = { store: 'redis', stormMs: 190_000, afterMs: 13_000, drainMs: 35_000, atOnce: 160, stateLoss: STATE_LOSS, killing: true, force: 1, errandsAKill: 66 }
+const sqlite: Plan = { store: 'sqlite', stormMs: 45_000, afterMs: 11_000, drainMs: 20_000, atOnce: 96, stateLoss: false, killing: true, force: 1, errandsAKill: 66 }
+
+export const GATES: Readonly<Record<'short' | 'gate' | 'nightly', Pick<GateOptions, 'minimum' | 'minutes' | 'rounds' | 'again'>>> = {
+  short: {
+    // What two minutes do to it even on a machine that is busy: each run of the suite has to be able to say something.
+    minimum: { attempts: 600, kills: 8, stops: 4, redisKills: 1, network: 40, truncations: 0, failpoint: { times: 1, names: 8 } },
+    minutes: 4,
+    // A store that forgets is left to the long gates: the rarest of what it brings about is not closed yet.
+    rounds: [{ ...sqlite, stormMs: 15_000, drainMs: 12_000, atOnce: 48 }, { ...redis, stormMs: 60_000, drainMs: 25_000, atOnce: 64, stateLoss: false }],
+    again: false,
+  },
+  gate: {
+    minimum: { attempts: 20_000, kills: 300, stops: 200, redisKills: 40, network: 5_000, truncations: STATE_LOSS ? 10 : 0, failpoint: { times: 10, names: null } },
+    minutes: 10,
+    rounds: [sqlite, redis],
+    again: false,
+  },
+  nightly: {
+    minimum: { attempts: 200_000, kills: 2_000, stops: 1_000, redisKills: 300, network: 30_000, truncations: STATE_LOSS ? 100 : 0, failpoint: { times: 30, names: null } },
+    minutes: 24 * 60,
+    rounds: [sqlite, { ...redis, stormMs: 240_000, drainMs: 130_000 }, { ...redis, stormMs: 240_000, drainMs: 130_000 }],
+    again: true,
+  },
+}
+
+export async function runGate (options: GateOptions): Promise<GateResult> {
+  const { minimum, say } = options
+  const endsAtMs = performance.now() + options.minutes * 60_000
+  const talliesOf = (totals: Totals): readonly Tally[] => tally(totals.fired, attemptsOf(totals), minimum)
+  const commit = commitNow()
+  let totals = resumed(options.stateFile)
+  for (let number = totals.rounds.length; options.again || number < options.rounds.length; number++) {
+    const plan = options.rounds[number % options.rounds.length]!
+    const isLast = number + 1 === options.rounds.length
+    if (options.again && (isMet(talliesOf(totals)) || performance.now() + lengthMs(plan) > endsAtMs)) break
+    // The last round of a short gate may storm for as long as there is time, until enough was done.
+    const stormMs = options.again || !isLast ? plan.stormMs : Math.max(STORM_MS_MIN, endsAtMs - performance.now() - lengthMs(plan) + plan.stormMs)
+    const seed = `${options.seed}/${number}`
+    const folder = join(options.folder, `round-${number}`)
+    rmSync(folder, { recursive: true, force: true })
+    const before = totals
+    const report = await runRound({
+      ...plan, stormMs, seed, folder, cacheFolder: join(options.folder, 'compile-cache'),
+      isEnough: (fired, errands) => !options.again && isLast && isMet(tally(addFired(before.fired, fired), attemptsOf(before) + errands, minimum)),
+    })
+    totals = add(totals, report, commit, readJson<RunFacts>(folder, 'run.json')!.healedAtMs)
+    if (options.stateFile !== null) keep(options.stateFile, totals)
+    tellRound(report, say)
+    if (report.checked.violations.length === 0) rmSync(folder, { recursive: true, force: true })
+  }
+  const tallies = talliesOf(totals)
+  return { totals, tallies, valid: isMet(tallies) }
+}
+
+/** In git for as long as a long run is not at its end: it is gone on with from there, on whatever machine. */
+const STATE_FILE = 'bench/faults-state.json'
+/** However late it is. */
+const STORM_MS_MIN = 20_000
+/** To start everything, to heal it, and to check what came of it. */
+const AROUND_MS = 40_000
+
+const lengthMs = ({ stormMs, afterMs, drainMs }: Plan): number => stormMs + afterMs + drainMs + AROUND_MS
+
+function resumed (stateFile: string | null): Totals {
+  return stateFile !== null && existsSync(stateFile) ? JSON.parse(readFileSync(stateFile, 'utf8')) as Totals : NOTHING
+}
+
+/** A run that is killed while it writes leaves the state as it was. */
+function keep (stateFile: string, totals: Totals): void {
+  writeFileSync(`${stateFile}.new`, JSON.stringify(totals))
+  renameSync(`${stateFile}.new`, stateFile)
+}
+
+function tellRound ({ seed, store, seconds, checked, fired, drained, folder, agents, recoveredMs }: RoundReport, say: (line: string) => void): void {
+  const hurt = Object.entries(fired).filter(([name]) => !/^(upstream|status|people):/.test(name)).reduce((sum, [, times]) => sum + times, 0)
+  say(`round ${seed} on ${store}: ${checked.counts.attempts} attempts of ${agents.errands} errands in ${Math.round(seconds)} s, ${hurt} faults of the rig, ` +
+    `${checked.violations.length} violations, ${drained ? 'all settled' : 'some still unsettled'}, back after ${recoveredMs} ms`)
+  for (const { invariant, what, attempt, errand } of checked.violations.slice(0, 50)) say(`  ${invariant}: ${what} (attempt ${attempt}, errand ${errand})`)
+  if (checked.violations.length > 0) say(`  all that this round left behind is in ${folder}`)
+}
+
+export function tellResult ({ totals, tallies, valid }: GateResult, minimum: Minimum, say: (line: string) => void): void {
+  for (const { name, fired, wanted } of tallies) say(`${fired >= wanted ? ' ' : '!'} ${name}: ${fired} of ${wanted}`)
+  if (!valid) say(`  failpoints that fired too seldom: ${missingFailpoints(totals.fired, minimum.failpoint.times).join(', ')}`)
+  for (const [name, times] of Object.entries(totals.fired)) if (name.startsWith('process:')) say(`! a broker ${name.slice('process:'.length)}: ${times} times`)
+  const attempts = attemptsOf(totals)
+  const violations = violationsOf(totals).length
+  if (violations > 0) say(`${violations} violations in ${attempts} attempts`)
+  else if (!valid) say('invalid: too little fired for the result to say anything')
+  else say(`no violation in ${attempts} attempts: with 95 % confidence fewer than ${(3 / attempts).toExponential(1)} of all`)
+}
+
+/** The tests may be run from an archive. */
+function commitNow (): string {
+  const asked = spawnSync('git', ['rev-parse', 'HEAD'], { encoding: 'utf8' })
+  return asked.status === 0 ? asked.stdout.trim() : 'unknown'
+}
+
+function versions (): object {
+  const version = (name: string): string => (JSON.parse(readFileSync(`node_modules/${name}/package.json`, 'utf8')) as { version: string }).version
+  return {
+    commit: commitNow(),
+    node: process.version,
+    redis: /v=(\S+)/.exec(execFileSync('redis-server', ['--version'], { encoding: 'utf8' }))?.[1] ?? 'unknown',
+    undici: version('undici'),
+    ioredis: version('ioredis'),
+  }
+}
+
+async function main (): Promise<number> {
+  const { positionals: [name = 'gate'], values } = parseArgs({
+    allowPositionals: true,
+    options: {
+      seed: { type: 'string' }, attempts: { type: 'string' }, minutes: { type: 'string' }, state: { type: 'string' }, report: { type: 'string' },
+      folder: { type: 'string' },
+    },
+  })
+  const gate = GATES[name as keyof typeof GATES]
+  if (gate === undefined) throw new Error(`there is no gate ${name}: short, gate, nightly`)
+  const stateFile = values.state ?? (gate.again ? STATE_FILE : null)
+  const folder = resolve(values.folder ?? mkdtempSync(join(tmpdir(), 'aval-faults-')))
+  mkdirSync(folder, { recursive: true })
+  const minimum: Minimum = { ...gate.minimum, ...(values.attempts === undefined ? {} : { attempts: Number(values.attempts) }) }
+  const seed = values.seed ?? seedOf(stateFile) ?? randomBytes(6).toString('hex')
+  const say = (line: string): void => { console.log(line) }
+  say(`seed ${seed}; ${folder}`)
+  const result = await runGate({ ...gate, minimum, seed, folder, stateFile, say, minutes: values.minutes === undefined ? gate.minutes : Number(values.minutes) })
+  tellResult(result, minimum, say)
+  const report = values.report ?? (gate.again ? 'bench/faults.json' : null)
+  if (report !== null) writeFileSync(report, `${JSON.stringify({ seed, ...versions(), valid: result.valid, ...figuresOf(result.totals) }, null, 2)}\n`)
+  if (gate.again && result.valid && values.state === undefined) rmSync(stateFile!, { force: true })
+  const clean = violationsOf(result.totals).length === 0
+  if (clean && values.folder === undefined) rmSync(folder, { recursive: true, force: true })
+  return clean && !hasStrangeProcesses(result.totals.fired) ? result.valid ? 0 : 2 : 1
+}
+
+/** A broker that ended though nobody ended it, or did not when it was told to. */
+const hasStrangeProcesses = (fired: Fired): boolean => Object.keys(fired).some(name => name.startsWith('process:'))
+
+/** The rounds that a resumed run goes on from say their seed. */
+function seedOf (stateFile: string | null): string | null {
+  return resumed(stateFile).rounds[0]?.seed.replace(/\/\d+$/, '') ?? null
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) process.exitCode = await main()

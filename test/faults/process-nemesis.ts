@@ -1,0 +1,102 @@
+// What can befall a broker's process: it dies, at any moment or at a chosen place; it stands still and wakes again as if nothing had been; it is told to end.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { FAILPOINTS, type FailpointName } from '../../src/failpoints.ts'
+import type { Chronicle } from './chronicle.ts'
+import type { Random } from './random.ts'
+import type { Replicas } from './replicas.ts'
+
+export interface ProcessGround {
+  readonly replicas: Replicas
+  readonly chronicle: Chronicle
+  readonly random: Random
+}
+
+export async function killOne ({ replicas, chronicle, random }: ProcessGround): Promise<void> {
+  chronicle.tell('kill')
+  if (await replicas.replace(random.whole(0, replicas.count - 1), 'SIGKILL')) chronicle.count('kill')
+}
+
+/** A process that stood still does not know it: its timers and what it read before are old when it wakes. */
+export async function stopOne ({ replicas, chronicle, random }: ProcessGround): Promise<void> {
+  const pid = replicas.pid(random.whole(0, replicas.count - 1))
+  if (pid === null) return
+  const ms = random.chance(0.8) ? random.between(100, 1_200) : random.between(1_200, 5_000)
+  chronicle.tell('stop')
+  if (!signalled(pid, 'SIGSTOP')) return
+  chronicle.count('stop')
+  await sleep(ms)
+  signalled(pid, 'SIGCONT')
+}
+
+export async function endOne ({ replicas, chronicle, random }: ProcessGround): Promise<void> {
+  chronicle.tell('term')
+  if (await replicas.replace(random.whole(0, replicas.count - 1), 'SIGTERM')) chronicle.count('term')
+}
+
+export async function roll ({ replicas, chronicle }: ProcessGround): Promise<void> {
+  chronicle.tell('rolling restart')
+  for (let at = 0; at < replicas.count; at++) if (!await replicas.replace(at, 'SIGTERM')) return
+  chronicle.count('rolling restart')
+}
+
+/** false: it has ended meanwhile. */
+function signalled (pid: number, signal: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, signal)
+  } catch {
+    return false
+  }
+}
+
+const NAMES = Object.keys(FAILPOINTS) as readonly FailpointName[]
+
+/** Told as never sent what was sent, if a process stood still so long after its last look at the clock: no broker alone can close this hole. */
+const STALL_MS_MAX_BEFORE_WRITE = 700
+const ARMED_AT_ONCE = 6
+/** Only the embedded store passes here, or only Redis. */
+const OF_STORE: Readonly<Record<'sqlite' | 'redis', RegExp>> = { sqlite: /redis/, redis: /sqlite/ }
+/** Passed by few: whoever comes meets them. */
+const RARE = /drain|cancel|own_lookup|close_unsent|settle_again|sweep|propose|decide|spend/
+/** An error thrown here meets code that is not the broker's own (an event handler), or comes when the answer is already made. */
+const NO_ERROR = /^(at_request_start|after_request_left|after_head|after_body|before_answer|before_audit_line|before_drain|after_drain|after_settle)$/
+
+/** Arms failpoints for the starts of replicas: those that fired least are chosen first. */
+export class Armoury {
+  readonly #random: Random
+  readonly #chronicle: Chronicle
+  readonly #names: readonly FailpointName[]
+  #calm = false
+
+  constructor (store: 'sqlite' | 'redis', chronicle: Chronicle, random: Random) {
+    this.#random = random
+    this.#chronicle = chronicle
+    this.#names = NAMES.filter(name => !OF_STORE[store].test(name))
+  }
+
+  /** Nothing is armed from now on. */
+  calm (): void { this.#calm = true }
+
+  /** @returns AVAL_FAILPOINTS of one start */
+  next (): string | null {
+    if (this.#calm || this.#random.chance(0.15)) return null
+    const fired = this.#chronicle.fired
+    const order = this.#names.map(name => ({ name, times: (fired[`failpoint:${name}`] ?? 0) + this.#random.next() * 6 }))
+      .sort((one, other) => one.times - other.times)
+    return order.slice(0, ARMED_AT_ONCE).map(({ name, times }) => `${name}:${this.#action(name)}@${this.#share(name, times)}`).join(',')
+  }
+
+  #action (name: FailpointName): string {
+    const ms = (from: number, to: number): number => this.#random.whole(from, to)
+    const kinds = ['kill', 'kill', 'kill', 'stall', ...(FAILPOINTS[name] === 'waits' ? ['sleep', 'sleep'] : []), ...(NO_ERROR.test(name) ? [] : ['error'])]
+    const kind = this.#random.one(kinds)
+    if (kind === 'sleep') return `sleep(${ms(20, 3_000)})`
+    if (kind === 'stall') return `stall(${ms(20, name === 'after_request_left' ? STALL_MS_MAX_BEFORE_WRITE : 1_500)})`
+    return kind
+  }
+
+  /** What has hardly fired is met by more of those who pass. */
+  #share (name: FailpointName, times: number): string {
+    const share = RARE.test(name) ? this.#random.between(0.3, 1) : this.#random.between(0.005, 0.03) * (times < 5 ? 3 : 1)
+    return share.toFixed(4)
+  }
+}
