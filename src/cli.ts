@@ -5,53 +5,59 @@ import { readEnvironment, ConfigFaults } from './config.ts'
 import { nearest } from './nearest.ts'
 import { CommandFault, SHARED_FLAGS, type Ask, type Command, type ExitCode, type Flag } from './commands/command.ts'
 import { parseFlags } from './commands/parse-flags.ts'
-import { approvalsApprove, approvalsDeny, approvalsList, approvalsShow, approvalsSignOut } from './commands/approvals/approvals.ts'
-import { attempts } from './commands/attempts.ts'
-import { auditMissing } from './commands/audit-missing.ts'
-import { auditVerify } from './commands/audit-verify.ts'
-import { call } from './commands/call.ts'
-import { demo } from './commands/demo.ts'
-import { diff } from './commands/diff.ts'
-import { evaluate } from './commands/eval.ts'
-import { explain } from './commands/explain.ts'
-import { exportTools } from './commands/export.ts'
-import { importCommand } from './commands/import.ts'
-import { lint } from './commands/lint.ts'
-import { lock } from './commands/lock.ts'
-import { mock } from './commands/mock.ts'
-import { probeCommand } from './commands/probe.ts'
-import { reload } from './commands/reload.ts'
-import { replayCommand } from './commands/replay.ts'
-import { resolve } from './commands/resolve.ts'
-import { runsStop } from './commands/runs-stop.ts'
-import { schema } from './commands/schema-command.ts'
-import { serve } from './commands/serve.ts'
-import { stateAcceptLoss } from './commands/state-accept-loss.ts'
 import { safely } from './commands/terminal.ts'
-import { test } from './commands/test.ts'
-import { token } from './commands/token-command.ts'
-import { vaultInit, vaultList, vaultRotate, vaultSet } from './commands/vault-file.ts'
-import { vaultLock, vaultStatus, vaultUnlock } from './commands/vault.ts'
 
-export const COMMANDS: readonly Command[] = [
-  serve, demo, token, call,
-  importCommand, mock, explain, probeCommand,
-  lint,
-  test, diff, lock, replayCommand, evaluate,
-  exportTools, schema,
-  approvalsList, approvalsShow, approvalsApprove, approvalsDeny, approvalsSignOut,
-  attempts, resolve, reload, runsStop, stateAcceptLoss,
-  vaultInit, vaultSet, vaultList, vaultRotate, vaultLock, vaultUnlock, vaultStatus,
-  auditVerify, auditMissing,
-]
+/** Each is loaded when it is asked for: `aval serve` pays for nothing that only other commands need. */
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  serve: async () => (await import('./commands/serve.ts')).serve,
+  demo: async () => (await import('./commands/demo.ts')).demo,
+  token: async () => (await import('./commands/token-command.ts')).token,
+  call: async () => (await import('./commands/call.ts')).call,
+  import: async () => (await import('./commands/import.ts')).importCommand,
+  mock: async () => (await import('./commands/mock.ts')).mock,
+  explain: async () => (await import('./commands/explain.ts')).explain,
+  probe: async () => (await import('./commands/probe.ts')).probeCommand,
+  lint: async () => (await import('./commands/lint.ts')).lint,
+  test: async () => (await import('./commands/test.ts')).test,
+  diff: async () => (await import('./commands/diff.ts')).diff,
+  lock: async () => (await import('./commands/lock.ts')).lock,
+  replay: async () => (await import('./commands/replay.ts')).replayCommand,
+  eval: async () => (await import('./commands/eval.ts')).evaluate,
+  export: async () => (await import('./commands/export.ts')).exportTools,
+  schema: async () => (await import('./commands/schema-command.ts')).schema,
+  'approvals list': async () => (await import('./commands/approvals/approvals.ts')).approvalsList,
+  'approvals show': async () => (await import('./commands/approvals/approvals.ts')).approvalsShow,
+  'approvals approve': async () => (await import('./commands/approvals/approvals.ts')).approvalsApprove,
+  'approvals deny': async () => (await import('./commands/approvals/approvals.ts')).approvalsDeny,
+  'approvals sign-out': async () => (await import('./commands/approvals/approvals.ts')).approvalsSignOut,
+  attempts: async () => (await import('./commands/attempts.ts')).attempts,
+  resolve: async () => (await import('./commands/resolve.ts')).resolve,
+  reload: async () => (await import('./commands/reload.ts')).reload,
+  'runs stop': async () => (await import('./commands/runs-stop.ts')).runsStop,
+  'state accept-loss': async () => (await import('./commands/state-accept-loss.ts')).stateAcceptLoss,
+  'vault init': async () => (await import('./commands/vault-file.ts')).vaultInit,
+  'vault set': async () => (await import('./commands/vault-file.ts')).vaultSet,
+  'vault list': async () => (await import('./commands/vault-file.ts')).vaultList,
+  'vault rotate': async () => (await import('./commands/vault-file.ts')).vaultRotate,
+  'vault lock': async () => (await import('./commands/vault.ts')).vaultLock,
+  'vault unlock': async () => (await import('./commands/vault.ts')).vaultUnlock,
+  'vault status': async () => (await import('./commands/vault.ts')).vaultStatus,
+  'audit verify': async () => (await import('./commands/audit-verify.ts')).auditVerify,
+  'audit missing': async () => (await import('./commands/audit-missing.ts')).auditMissing,
+}
+const NAMES = Object.keys(COMMANDS)
+
+/** All of them, in the order of the list. */
+export const commands = (): Promise<readonly Command[]> =>
+  Promise.all(Object.values(COMMANDS).map(load => load()))
 
 export async function main (argv: readonly string[], terminal: Omit<Ask, 'words' | 'flags' | 'json'>): Promise<ExitCode> {
-  const command = find(argv)
+  const command = await find(argv)
   const io = command?.coloured === true ? terminal : safely(terminal)
   if (command === null) {
     const wanted = argv[0] === '--help' || argv[0] === 'help'
-    if (wanted) io.print(overview())
-    else io.tell(argv.length === 0 ? overview() : unknownCommand(argv))
+    if (wanted) io.print(await overview())
+    else io.tell(argv.length === 0 ? await overview() : await unknownCommand(argv))
     return wanted ? 0 : 2
   }
   try {
@@ -69,13 +75,14 @@ export async function main (argv: readonly string[], terminal: Omit<Ask, 'words'
   }
 }
 
-function find (argv: readonly string[]): Command | null {
-  return COMMANDS.find(({ name }) => name === argv.slice(0, name.split(' ').length).join(' ')) ?? null
+async function find (argv: readonly string[]): Promise<Command | null> {
+  const name = NAMES.find(name => name === argv.slice(0, name.split(' ').length).join(' '))
+  return name === undefined ? null : COMMANDS[name]!()
 }
 
-function overview (): string {
-  const width = Math.max(...COMMANDS.map(({ name }) => name.length))
-  const lines = COMMANDS.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`)
+async function overview (): Promise<string> {
+  const width = Math.max(...NAMES.map(name => name.length))
+  const lines = (await commands()).map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`)
   return ['aval COMMAND', '', ...lines, '', 'aval COMMAND --help says more.'].join('\n')
 }
 
@@ -91,13 +98,12 @@ function written (name: string, flag: Flag): string {
   return `--${name}${value}${flag.multiple === true ? ' …' : ''}`
 }
 
-function unknownCommand (argv: readonly string[]): string {
+async function unknownCommand (argv: readonly string[]): Promise<string> {
   const asked = argv[0]!
-  const names = COMMANDS.map(({ name }) => name)
-  const half = argv.slice(1).some(word => !word.startsWith('-')) ? [] : names.filter(name => name.startsWith(`${asked} `))
+  const half = argv.slice(1).some(word => !word.startsWith('-')) ? [] : NAMES.filter(name => name.startsWith(`${asked} `))
   if (half.length > 0) return `aval ${asked} is half a command: ${half.map(name => `aval ${name}`).join(', ')}`
-  const near = nearest(argv.slice(0, 2).join(' '), names) ?? nearest(asked, names)
-  return `there is no command ${asked}${near === null ? '' : `; did you mean aval ${near}?`}\n\n${overview()}`
+  const near = nearest(argv.slice(0, 2).join(' '), NAMES) ?? nearest(asked, NAMES)
+  return `there is no command ${asked}${near === null ? '' : `; did you mean aval ${near}?`}\n\n${await overview()}`
 }
 
 if (import.meta.main) {

@@ -8,7 +8,8 @@ import type { JsonSchema } from './openapi/operation.ts'
 import { resolvePointer } from './shape.ts'
 import { pointerTo } from './yaml-file.ts'
 
-const ajv = new Ajv2020({ strict: false, allErrors: true, ownProperties: true, logger: false, verbose: true })
+/** The schemas that it is given are not judged (test/catalog/action.test.ts does that): it would cost every start a tenth of a second. */
+const ajv = new Ajv2020({ strict: false, allErrors: true, ownProperties: true, logger: false, verbose: true, validateSchema: false, code: { optimize: false } })
 addFormats.default(ajv, ['date'])
 const validators = new Map<JsonSchema, ValidateFunction>()
 

@@ -54,7 +54,10 @@ function validatorOf (dialect: Dialect, kind: Kind): ValidateFunction {
   if (known !== undefined) return known
   let judge = judges.get(dialect)
   if (judge === undefined) {
-    const options = { strict: false, validateFormats: false, allErrors: false, ownProperties: true } as const
+    // What is official is not judged itself, and what judges an object or two need not be quick: both cost every start.
+    const options = {
+      strict: false, validateFormats: false, allErrors: false, ownProperties: true, validateSchema: false, code: { optimize: false },
+    } as const
     const ajv = dialect === '2.0' || dialect === '3.0' ? new AjvDraft04.default(options) : new Ajv2020(options)
     const schema = load(`@seriousme/openapi-schema-validator/schemas/v${dialect}/schema.json`) as { readonly $id?: string, readonly id?: string }
     ajv.addSchema(schema)

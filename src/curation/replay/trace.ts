@@ -74,7 +74,7 @@ export const TRACE_SCHEMA: JsonSchema = {
   }) as object,
 }
 
-const validate = new Ajv2020({ strict: false, logger: false }).compile(TRACE_SCHEMA as object)
+const validate = new Ajv2020({ strict: false, logger: false, validateSchema: false }).compile(TRACE_SCHEMA as object)
 
 /** The trace, or what is wrong with the line. */
 export function readTrace (line: string): Trace | string {
