@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Replicas } from './replicas.ts'
-import { runRound } from './round.ts'
+import { judge, runRound } from './round.ts'
 
 const SAMPLE_MS = 5_000
 /** Of the run: code is compiled, pools and caches fill. */
@@ -53,10 +53,11 @@ function watch (replicas: Replicas): () => void {
 }
 
 console.log(`seed ${seed}; ${folder}`)
-const report = await runRound({
+const report = judge(await runRound({
   folder: join(folder, 'round'), cacheFolder: join(folder, 'compile-cache'), seed, store: 'redis', stormMs, afterMs: 13_000, drainMs: 40_000, atOnce: 32,
-  stateLoss: false, killing: false, force: 1, errandsAKill: 0, isEnough: () => false, watch,
-})
+  stateLoss: false, isEnough: () => false, watch,
+  pace: { killMs: null, stopMs: null, termMs: null, rollMs: null, storeMs: 1_800, calmMs: 0 },
+}))
 const figures = samples.map(all => {
   const warm = all.slice(Math.floor(all.length * WARM_UP_SHARE))
   const last = warm.at(-1)!

@@ -12,9 +12,10 @@ export interface Weather {
   share: number
 }
 
-/** A way to the upstream: short connections, of a few requests each. */
+/** A way to the upstream. Those that nothing worse befalls are ended after a dozen answers or two, as servers do, whether or not a request is on the way. */
 export function upstreamFate (random: Random, weather: Weather): Fate | null {
-  if (!random.chance(weather.share)) return null
+  if (weather.share === 0) return null
+  if (!random.chance(weather.share)) return { kind: 'end', direction: 'down', bytes: random.whole(2_000, 10_000) }
   const direction = random.one<Direction>(['up', 'down'])
   switch (random.whole(0, 9)) {
     case 0: return { kind: 'reset at accept' }

@@ -11,9 +11,15 @@ export interface ProcessGround {
   readonly random: Random
 }
 
+/** Often again as soon as it serves: what it had taken up again is taken up once more. */
 export async function killOne ({ replicas, chronicle, random }: ProcessGround): Promise<void> {
-  chronicle.tell('kill')
-  if (await replicas.replace(random.whole(0, replicas.count - 1), 'SIGKILL')) chronicle.count('kill')
+  const at = random.whole(0, replicas.count - 1)
+  do {
+    chronicle.tell('kill')
+    if (!await replicas.replace(at, 'SIGKILL')) return
+    chronicle.count('kill')
+    await sleep(random.between(0, 150))
+  } while (random.chance(KILLED_AGAIN))
 }
 
 /** A process that stood still does not know it: its timers and what it read before are old when it wakes. */
@@ -48,11 +54,15 @@ function signalled (pid: number, signal: NodeJS.Signals): boolean {
   }
 }
 
+const KILLED_AGAIN = 0.6
+
 const NAMES = Object.keys(FAILPOINTS) as readonly FailpointName[]
 
 /** Told as never sent what was sent, if a process stood still so long after its last look at the clock: no broker alone can close this hole. */
 const STALL_MS_MAX_BEFORE_WRITE = 700
-const ARMED_AT_ONCE = 6
+const ARMED_AT_ONCE = 8
+/** Of the starts. Where a process is the only one, it must live now and then. */
+const UNARMED: Readonly<Record<'sqlite' | 'redis', number>> = { sqlite: 0.4, redis: 0.15 }
 /** Only the embedded store passes here, or only Redis. */
 const OF_STORE: Readonly<Record<'sqlite' | 'redis', RegExp>> = { sqlite: /redis/, redis: /sqlite/ }
 /** Passed by few: whoever comes meets them. */
@@ -65,12 +75,14 @@ export class Armoury {
   readonly #random: Random
   readonly #chronicle: Chronicle
   readonly #names: readonly FailpointName[]
+  readonly #unarmed: number
   #calm = false
 
   constructor (store: 'sqlite' | 'redis', chronicle: Chronicle, random: Random) {
     this.#random = random
     this.#chronicle = chronicle
     this.#names = NAMES.filter(name => !OF_STORE[store].test(name))
+    this.#unarmed = UNARMED[store]
   }
 
   /** Nothing is armed from now on. */
@@ -78,7 +90,7 @@ export class Armoury {
 
   /** @returns AVAL_FAILPOINTS of one start */
   next (): string | null {
-    if (this.#calm || this.#random.chance(0.15)) return null
+    if (this.#calm || this.#random.chance(this.#unarmed)) return null
     const fired = this.#chronicle.fired
     const order = this.#names.map(name => ({ name, times: (fired[`failpoint:${name}`] ?? 0) + this.#random.next() * 6 }))
       .sort((one, other) => one.times - other.times)
@@ -96,7 +108,7 @@ export class Armoury {
 
   /** What has hardly fired is met by more of those who pass. */
   #share (name: FailpointName, times: number): string {
-    const share = RARE.test(name) ? this.#random.between(0.3, 1) : this.#random.between(0.005, 0.03) * (times < 5 ? 3 : 1)
+    const share = RARE.test(name) ? this.#random.between(0.3, 1) : this.#random.between(0.005, 0.03) * (times < 12 ? 3 : 1)
     return share.toFixed(4)
   }
 }

@@ -1,4 +1,4 @@
-// One round: everything is started, hurt for a while with lulls in between, healed, given the time to settle, and asked what really happened.
+// One round: everything is started, hurt for a while with lulls in between, healed, given the time to settle, stopped, and asked what really happened.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -19,6 +19,19 @@ import { keptInRedis, keptInSqlite, writeStore } from './store-dump.ts'
 import { unresolvedBy, unsettledInRedis } from './unsettled.ts'
 import { startUpstream, type StatusOrder, type Upstream } from './upstream.ts'
 
+/** How long it is, on average, between two of a kind; null: that never happens. */
+export interface Pace {
+  /** kill -9 of a broker. null: failpoints are not armed either, and processes live. */
+  readonly killMs: number | null
+  readonly stopMs: number | null
+  readonly termMs: number | null
+  readonly rollMs: number | null
+  /** Blows to Redis. */
+  readonly storeMs: number
+  /** How long it is calmer between two storms: brokers that live longer do more. */
+  readonly calmMs: number
+}
+
 export interface RoundOptions {
   readonly folder: string
   readonly seed: string
@@ -26,8 +39,6 @@ export interface RoundOptions {
   readonly stormMs: number
   /** Asked now and then: what was to be done to this run is done. */
   readonly isEnough: (fired: Fired, errands: number) => boolean
-  /** Errands for each kill of a broker: where there are fewer, the next phase is a calmer one. */
-  readonly errandsAKill: number
   /** After healing: how long agents go on, and how long what is unsettled is waited for. */
   readonly afterMs: number
   readonly drainMs: number
@@ -35,29 +46,33 @@ export interface RoundOptions {
   readonly atOnce: number
   /** The store is made to forget. */
   readonly stateLoss: boolean
-  /** false: processes live; networks, the store and the upstream alone are hurt. */
-  readonly killing: boolean
-  /** How much is done to the run; 1: as the gate needs it. */
-  readonly force: number
+  readonly pace: Pace
   /** Where Node keeps compiled code, from round to round. */
   readonly cacheFolder: string
   /** Looks at the brokers while it storms, until what it returns is called. */
   readonly watch?: (replicas: Replicas) => () => void
 }
 
-export interface RoundReport {
+/** What a round left behind, not looked at yet. */
+export interface RoundRun {
   readonly seed: string
   readonly store: 'redis' | 'sqlite'
   readonly folder: string
   readonly seconds: number
   readonly agents: AgentCounts
   readonly fired: Fired
-  readonly checked: Checked
   /** Everything that can settle had settled. */
   readonly drained: boolean
   /** From healing until an attempt was begun and completed; null: that never was. */
   readonly recoveredMs: number | null
 }
+
+export interface RoundReport extends RoundRun {
+  readonly checked: Checked
+}
+
+/** What really happened: takes a while in which nothing else of this process goes on. */
+export const judge = (run: RoundRun): RoundReport => ({ ...run, checked: check(run.folder) })
 
 const TENANTS = 6
 const REPLICAS = 3
@@ -85,7 +100,7 @@ interface Ground {
   readonly desk: Desk
 }
 
-export async function runRound (options: RoundOptions): Promise<RoundReport> {
+export async function runRound (options: RoundOptions): Promise<RoundRun> {
   const startedAtMs = Date.now()
   mkdirSync(options.folder, { recursive: true })
   const ground = await prepare(options)
@@ -115,7 +130,7 @@ export async function runRound (options: RoundOptions): Promise<RoundReport> {
   const firstEndMs = Math.min(...kept.attempts.flatMap(({ preparedAtMs, settledAtMs, settlement }) =>
     preparedAtMs > healedAtMs && settlement?.outcome === 'completed' && settledAtMs !== null ? [settledAtMs] : []))
   const recoveredMs = Number.isFinite(firstEndMs) ? firstEndMs - healedAtMs : null
-  return { seed, store: options.store, folder, seconds: (Date.now() - startedAtMs) / 1_000, agents: counts, fired, checked: check(folder), drained, recoveredMs }
+  return { seed, store: options.store, folder, seconds: (Date.now() - startedAtMs) / 1_000, agents: counts, fired, drained, recoveredMs }
 }
 
 async function prepare (options: RoundOptions): Promise<Ground> {
@@ -145,7 +160,7 @@ async function prepare (options: RoundOptions): Promise<Ground> {
     count: pair === null ? 1 : REPLICAS,
     env: { ...site.env, ...desk.env },
     state: at => pair === null ? `sqlite:${join(folder, `replica-${at}`, 'aval.db')}` : `redis://127.0.0.1:${toRedis[at]!.port}`,
-    failpoints: () => options.killing ? armoury.next() : null,
+    failpoints: () => options.pace.killMs === null ? null : armoury.next(),
     spares: pair === null ? 1 : 2,
     cacheFolder: options.cacheFolder,
   })
@@ -156,23 +171,21 @@ const STATUSES: readonly StatusOrder[] = ['mixed', 'mixed', 'mixed', 'down', 'ly
 
 async function storm (ground: Ground, agents: Agents): Promise<void> {
   const { options, chronicle, weather, upstream, toUpstream, pair, toRedis, replicas } = ground
-  const { seed, force } = options
+  const { seed, pace } = options
   let endsAtMs = performance.now() + options.stormMs
-  let errands = 0
   const isOver = (): boolean => performance.now() >= endsAtMs
-  /** Does it again and again, at random and while it storms, on average so often. */
-  const keep = async (name: string, everyMs: number, work: (random: Random) => Promise<unknown>): Promise<void> => {
+  /** Does it again and again, at random and while it storms (or in light weather too), on average so often. */
+  const keep = async (name: string, everyMs: number | null, work: (random: Random) => Promise<unknown>, from = 1): Promise<void> => {
     const random = new Random(seed, name)
-    while (!isOver()) {
-      await sleep(Math.min(everyMs / force * random.between(0.2, 1.8), Math.max(0, endsAtMs - performance.now())))
-      if (weather.share === 1 && !isOver()) await work(random)
+    while (everyMs !== null && !isOver()) {
+      await sleep(Math.min(everyMs * random.between(0.2, 1.8), Math.max(0, endsAtMs - performance.now())))
+      if (weather.share >= from && !isOver()) await work(random)
     }
   }
   const watch = async (): Promise<void> => {
     while (!isOver()) {
       await sleep(1_000)
       const [ofUpstream, { ended }] = await Promise.all([upstream.fired(), agents.counts()])
-      errands = ended
       if (options.isEnough({ ...chronicle.fired, ...ofUpstream }, ended)) endsAtMs = performance.now()
     }
   }
@@ -183,9 +196,9 @@ async function storm (ground: Ground, agents: Agents): Promise<void> {
       await pause(STORM_MS)
       weather.share = 0
       await pause(LULL_MS)
-      // Brokers that live longer do more, and networks can be bad while they do.
+      // Networks can be bad, and processes stand still, while nothing worse befalls them.
       weather.share = LIGHT_SHARE
-      while (!isOver() && errands < (chronicle.fired['kill'] ?? 0) * options.errandsAKill) await pause(1_000)
+      await pause(pace.calmMs)
     }
   }
   const ofProcesses = (random: Random) => ({ replicas, chronicle, random })
@@ -193,17 +206,13 @@ async function storm (ground: Ground, agents: Agents): Promise<void> {
   await Promise.all([
     sky(),
     watch(),
-    // Mostly the others live, so that there is something to lose; now and then they do not.
-    ...!options.killing ? [] : [
-      keep('kill', 600, async random => { if (replicas.running === replicas.count || random.chance(0.1)) await killOne(ofProcesses(random)) }),
-      keep('kill too', 2_500, async random => { if (replicas.running > 1 || random.chance(0.1)) await killOne(ofProcesses(random)) }),
-      keep('stop', 700, random => stopOne(ofProcesses(random))),
-      keep('term', 12_000, random => endOne(ofProcesses(random))),
-      replicas.count > 1 ? keep('roll', 60_000, random => roll(ofProcesses(random))) : null,
-    ],
-    keep('partition', 1_200, random => partitionOne({ chronicle, random, upstream: toUpstream, redis: toRedis })),
+    keep('kill', pace.killMs, random => killOne(ofProcesses(random))),
+    keep('stop', pace.stopMs, random => stopOne(ofProcesses(random)), LIGHT_SHARE),
+    keep('term', pace.termMs, random => endOne(ofProcesses(random))),
+    keep('roll', pace.rollMs, random => roll(ofProcesses(random))),
+    keep('partition', 1_200, random => partitionOne({ chronicle, random, upstream: toUpstream, redis: toRedis }), LIGHT_SHARE),
     keep('status', 4_000, async random => { upstream.status(random.one(STATUSES)) }),
-    pair === null ? null : keep('redis', 1_800, random => {
+    pair === null ? null : keep('redis', pace.storeMs, random => {
       const blow = options.stateLoss && random.chance(FORGETS) ? makeRedisForget : strikeRedis
       return blow({ pair, chronicle, random, led })
     }),

@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Environment } from '../../src/config.ts'
 import { certificateFiles } from '../support/certificates.ts'
+import { PROCESS_ENV } from '../support/process-env.ts'
 import { freePort, startRedis, type RedisServer } from '../support/redis.ts'
 import { startAgents } from './agents.ts'
 import { startFaultProxy } from './fault-proxy.ts'
@@ -67,7 +68,7 @@ async function startReplica (folder: string, at: number, env: Environment): Prom
   mkdirSync(data, { recursive: true, mode: 0o700 })
   const child = spawn(process.execPath, ['src/cli.ts', 'serve', '--json'], {
     cwd: ROOT,
-    env: { PATH: process.env['PATH'], AVAL_AGENTS: '127.0.0.1:0', AVAL_OPERATIONS: '127.0.0.1:0', ...env, AVAL_DATA: data },
+    env: { ...PROCESS_ENV, AVAL_AGENTS: '127.0.0.1:0', AVAL_OPERATIONS: '127.0.0.1:0', ...env, AVAL_DATA: data },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const log = createWriteStream(join(folder, `replica-${at}.log`), { flags: 'a' })

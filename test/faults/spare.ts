@@ -1,8 +1,11 @@
 // Loaded before `aval serve` in a process that is kept ready: all of the broker's code is read already, and it starts as soon as its environment comes in
 // on stdin. Where brokers are killed every second, this is what makes most of them live.
+import { flushCompileCache } from 'node:module'
 import { createInterface } from 'node:readline'
 import '../../src/main.ts'
 
+// Whoever is killed would never have written it.
+flushCompileCache()
 process.stdout.write('ready\n')
 const lines = createInterface({ input: process.stdin })
 const line = await new Promise<string | null>(resolve => {

@@ -72,7 +72,7 @@ export class Spares {
   }
 
   #make (): Spare {
-    const child = spawn(process.execPath, ['--import', './test/faults/spare.ts', 'src/cli.ts', 'serve', '--json'], {
+    const child = spawn(process.execPath, ['--max-semi-space-size=32', '--import', './test/faults/spare.ts', 'src/cli.ts', 'serve', '--json'], {
       cwd: ROOT,
       env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: this.#cacheFolder },
       stdio: ['pipe', 'pipe', 'pipe'],

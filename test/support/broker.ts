@@ -12,6 +12,7 @@ import { startShop, type Shop } from '../../src/commands/demo/shop.ts'
 import { makeSigningKey, mintToken, type SigningKey } from '../../src/commands/token.ts'
 import type { Json } from '../../src/catalog/catalog.ts'
 import { startBroker } from '../../src/main.ts'
+import { PROCESS_ENV } from './process-env.ts'
 
 export const ISSUER = 'https://issuer.test.example'
 export const AUDIENCE = 'https://aval.test.example'
@@ -134,7 +135,7 @@ export async function startTestBroker (site: Site, env: Environment = {}, option
 
 /** `aval serve` in a process of its own, for tests that end it. @param program in its place */
 export async function startBrokerProcess (site: Site, env: Environment = {}, program: readonly string[] = ['src/cli.ts', 'serve', '--json']): Promise<BrokerProcess> {
-  const child = spawn(process.execPath, [...program], { env: { PATH: process.env['PATH'], ...site.env, AVAL_LOG: 'warn', ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [...program], { env: { ...PROCESS_ENV, ...site.env, AVAL_LOG: 'warn', ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
   let said = ''
   child.stderr.on('data', chunk => { said = `${said}${chunk}`.slice(-200_000) })
   const ended = new Promise<number | null>(resolve => child.once('exit', resolve))

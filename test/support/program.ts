@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { PROCESS_ENV } from './process-env.ts'
 
 const START_MS = 60_000
 const ROOT = join(import.meta.dirname, '..', '..')
@@ -32,7 +33,7 @@ export interface ProgramOptions {
 export function startProgram (t: TestContext, command: string, args: readonly string[], options: ProgramOptions = {}): Program {
   const child = spawn(command, args, {
     cwd: options.cwd ?? ROOT,
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...options.env },
+    env: { ...PROCESS_ENV, HOME: process.env['HOME'], ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let stdout = ''

@@ -1,7 +1,9 @@
 // `npm test`: sees to it that the real servers that the tests start are installed, checks the types, then runs every test file under node --test.
 // As root on Debian it installs what is missing; elsewhere it says what to install and stops, because a test that was skipped would count as green.
 import { spawnSync } from 'node:child_process'
-import { existsSync, globSync } from 'node:fs'
+import { existsSync, globSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 
 const NEEDED: ReadonlyArray<{ readonly program: string, readonly debian: string }> = [
   { program: 'redis-server', debian: 'redis-server' },
@@ -44,4 +46,8 @@ if (Number(process.versions.node.split('.')[0]) < 24) {
 installWhatIsMissing()
 if (run(process.execPath, ['node_modules/typescript/bin/tsc', '--noEmit']) !== 0) process.exit(1)
 const files = process.argv.length > 2 ? process.argv.slice(2) : globSync('test/**/*.test.ts').sort()
-process.exit(run(process.execPath, ['--test', '--test-concurrency=2', ...files]))
+// Hundreds of processes read the same files.
+const compiled = mkdtempSync(join(tmpdir(), 'aval-compiled-'))
+const status = run(process.execPath, ['--test', '--test-concurrency=2', ...files], { ...process.env, NODE_COMPILE_CACHE: compiled })
+rmSync(compiled, { recursive: true, force: true })
+process.exit(status)

@@ -11,6 +11,7 @@ import { emptyVault, readKey, readVault, VaultFault, withSecret, writeVault } fr
 import { createVault } from '../../src/credentials/vault.ts'
 import { SecretUnavailable } from '../../src/credentials/secret-source.ts'
 import { lockBeside } from '../../src/store/sqlite-file.ts'
+import { PROCESS_ENV } from '../support/process-env.ts'
 
 const VALUE = 'canary-4f1d9b7c2a60'
 
@@ -31,7 +32,7 @@ async function aval (words: readonly string[], env: Readonly<Record<string, stri
     })
     return { code, out, err }
   }
-  const child = spawn(process.execPath, ['src/cli.ts', ...words], { env: { PATH: process.env['PATH'], ...env }, stdio: ['pipe', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, ['src/cli.ts', ...words], { env: { ...PROCESS_ENV, ...env }, stdio: ['pipe', 'pipe', 'pipe'] })
   child.stdout.on('data', chunk => { out += chunk })
   child.stderr.on('data', chunk => { err += chunk })
   child.stdin.on('error', () => {})
