@@ -55,10 +55,13 @@ const sqlite: Plan = {
 export const GATES: Readonly<Record<'short' | 'gate' | 'nightly', Pick<GateOptions, 'minimum' | 'minutes' | 'rounds' | 'again'>>> = {
   short: {
     // What a minute or two do to it even on a machine that is busy: each run of the suite has to be able to say something.
-    minimum: { attempts: 800, kills: 12, stops: 8, redisKills: 3, network: 100, truncations: 0, failpoint: { times: 1, names: 10 } },
+    minimum: { attempts: 500, kills: 12, stops: 8, redisKills: 3, network: 100, truncations: 0, failpoint: { times: 1, names: 10 } },
     minutes: 4,
     // A store that forgets is left to the long gates: the rarest of what it brings about is not closed yet.
-    rounds: [{ ...sqlite, atOnce: 32 }, { ...redis, drainMs: 20_000, atOnce: 64, stateLoss: false }],
+    rounds: [
+      { ...sqlite, drainMs: 8_000, atOnce: 24, pace: { ...sqlite.pace, killMs: 6_000, termMs: 15_000, calmMs: 8_000 } },
+      { ...redis, drainMs: 8_000, atOnce: 48, stateLoss: false, pace: { killMs: 5_000, stopMs: 2_500, termMs: 12_000, rollMs: null, storeMs: 2_500, calmMs: 6_000 } },
+    ],
     again: false,
   },
   gate: {

@@ -54,7 +54,7 @@ function signalled (pid: number, signal: NodeJS.Signals): boolean {
   }
 }
 
-const KILLED_AGAIN = 0.6
+const KILLED_AGAIN = 0.4
 
 const NAMES = Object.keys(FAILPOINTS) as readonly FailpointName[]
 

@@ -141,6 +141,11 @@ export class Replicas {
     }, log)
     const ended = child.exitCode !== null || child.signalCode !== null ? Promise.resolve() : once(child, 'exit')
     void ended.then(() => log.end())
+    // Nobody would end it any more.
+    if (this.#closing) {
+      child.kill('SIGKILL')
+      return false
+    }
     if (line === null) {
       if (late) this.#options.chronicle.count('process:neither served nor ended')
       this.countFailpoints(at)

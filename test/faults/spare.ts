@@ -4,8 +4,6 @@ import { flushCompileCache } from 'node:module'
 import { createInterface } from 'node:readline'
 import '../../src/main.ts'
 
-// Whoever is killed would never have written it.
-flushCompileCache()
 process.stdout.write('ready\n')
 const lines = createInterface({ input: process.stdin })
 const line = await new Promise<string | null>(resolve => {
@@ -16,3 +14,5 @@ if (line === null) process.exit(0)
 lines.close()
 process.stdin.destroy()
 Object.assign(process.env, JSON.parse(line))
+// Node keeps compiled code when a process ends, which those that are killed never do by themselves. By now what a broker needs has been compiled.
+setTimeout(flushCompileCache, 4_000).unref()
