@@ -44,7 +44,7 @@ async function decided (stage: Stage, errand: Errand, { id, kind, state }: Propo
   for (let now = state; now === 'pending'; now = heard?.proposal?.state ?? now) {
     if (performance.now() > endsAtMs) return null
     heard = await run.ask(errand, id, WAIT_MS)
-    if (heard === null || heard.status >= 400) await sleep(100)
+    if (heard === null || heard.status >= 400) await sleep(300)
     else if (heard.proposal !== undefined && heard.proposal.state !== 'pending' && heard.proposal.state !== 'approved') return heard
   }
   return kind === 'session' ? null : carryOut(stage, errand, id)

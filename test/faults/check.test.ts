@@ -309,6 +309,11 @@ const EXCUSED: ReadonlyArray<readonly [what: string, spoil: Spoil]> = [
     without(made.audit, row => row.attempt?.id === 'att_found' && row.event === 'execution.resolved')
     made.nemesis.push({ t: recordOf(made, 'att_found').settledAtMs! + 200, what: 'kill' })
   }],
+  ['a process that stands still after an answer, until it is killed, does not tell of the call', made => {
+    const last = made.audit.findLast(({ step }) => step !== undefined)!
+    without(made.audit, row => row === last)
+    made.nemesis.push({ t: Date.parse(last.time) + 9_000, what: 'kill' })
+  }],
   ['what stands in a journal alone is not lost', made => {
     without(made.store, record => record.id === 'att_found')
     made.files['journal-0'] = '{"id":"att_found"}'

@@ -60,11 +60,12 @@ export async function pursue ({ world, run, patienceMs }: Stage, errand: Errand)
 }
 
 export async function awaitEnd (run: AgentRun, errand: Errand, attempt: string, endsAtMs: number): Promise<Heard | null> {
-  for (;;) {
-    const leftMs = endsAtMs - performance.now()
-    if (leftMs < 0) return null
-    const heard = await run.get(errand, attempt, Math.round(Math.min(5_000, Math.max(100, leftMs))))
+  for (let pauseMs = 100;; pauseMs = Math.min(pauseMs * 1.6, 1_000)) {
+    const askedAtMs = performance.now()
+    if (askedAtMs > endsAtMs) return null
+    const heard = await run.get(errand, attempt, Math.round(Math.min(5_000, Math.max(100, endsAtMs - askedAtMs))))
     if (heard?.status === 200) return heard
-    if (heard === null || heard.status !== 202) await sleep(100)
+    // What waits for a person is told at once, however long one would wait.
+    if (performance.now() - askedAtMs < pauseMs) await sleep(pauseMs)
   }
 }

@@ -45,6 +45,8 @@ export interface Evidence {
   readonly asked: readonly Asked[]
   readonly said: readonly Said[]
   readonly audit: readonly AuditRow[]
+  /** Those that wrote an audit. */
+  readonly replicas: readonly number[]
   readonly log: readonly LogLine[]
   arrivalsOf (attempt: string): readonly Arrival[]
   effectsOf (attempt: string): readonly Effect[]
@@ -91,6 +93,7 @@ export function readEvidence (folder: string): Evidence {
   return {
     folder, run, fired, arrivals, effects, partials, records, proposals, asked, audit, count,
     said: saidOf(folder),
+    replicas: [...new Set(audit.map(({ replica }) => replica))],
     nemesis,
     secrets: readJson<Secrets>(folder, 'secrets.json'),
     log: globSync('**/*.log', { cwd: folder }).sort().flatMap(name => logLines(join(folder, name))),

@@ -160,6 +160,8 @@ export type DecisionLine = Says | Taken | Lost
 
 /** A row of the audit, as far as the checker looks at it. */
 export interface AuditRow {
+  /** By the folder that the row stands in. */
+  readonly replica: number
   readonly writer: string
   readonly seq: number
   readonly time: string
@@ -210,4 +212,7 @@ export const readStore = (folder: string): AttemptRecord[] => readLines(join(fol
 export const readProposals = (folder: string): ProposalRecord[] => readLines(join(folder, 'proposals.jsonl'))
 export const readDecisions = (folder: string): DecisionLine[] => readLines(join(folder, 'decisions-0.jsonl'))
 export const readAudit = (folder: string): AuditRow[] =>
-  globSync('**/audit/*.jsonl', { cwd: folder }).sort().flatMap(name => readLines<AuditRow>(join(folder, name)))
+  globSync('replica-*/audit/*.jsonl', { cwd: folder }).sort().flatMap(name => {
+    const replica = Number(/^replica-(\d+)/.exec(name)![1])
+    return readLines<AuditRow>(join(folder, name)).map(row => ({ ...row, replica }))
+  })

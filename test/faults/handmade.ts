@@ -85,7 +85,7 @@ export class Maker {
     const args = argsHash(record.args)
     const correlation = record.correlationId
     const row = (event: string, atMs: number, more: Partial<AuditRow> = {}): void => {
-      made.audit.push({ writer: 'w', seq: made.audit.length + 1, time: new Date(atMs).toISOString(), event, attempt: { id: deed.id }, ...more })
+      made.audit.push({ replica: 0, writer: 'w', seq: made.audit.length + 1, time: new Date(atMs).toISOString(), event, attempt: { id: deed.id }, ...more })
     }
     const settlement = record.settlement
     if (deed.arrives !== false) {
@@ -166,7 +166,7 @@ export class Maker {
   /** A line of the audit for an answer that no attempt stands behind. */
   line (correlation: string, outcome: string, code: string | null, atMs: number): this {
     this.made.audit.push({
-      writer: 'w', seq: this.made.audit.length + 1, time: new Date(START_MS + atMs).toISOString(),
+      replica: 0, writer: 'w', seq: this.made.audit.length + 1, time: new Date(START_MS + atMs).toISOString(),
       event: outcome === 'rejected' ? 'action.refused' : 'action.called',
       correlation_id: correlation, outcome, step: 'record', ...code === null ? {} : { code },
     })

@@ -15,7 +15,7 @@ const NEEDED: ReadonlyArray<{ readonly program: string, readonly debian: string 
   { program: 'chromium', debian: 'chromium' },
 ]
 /** Has no program of its own. */
-const PDNS_BACKEND = 'pdns-backend-sqlite3'
+const PDNS_BACKEND = { library: '/usr/lib/*/pdns/libgsqlite3backend.so', debian: 'pdns-backend-sqlite3' }
 const PATHS = [...(process.env['PATH'] ?? '').split(':'), '/usr/sbin', '/sbin']
 
 const isInstalled = (program: string): boolean => PATHS.some(folder => existsSync(`${folder}/${program}`))
@@ -26,7 +26,8 @@ function run (command: string, args: readonly string[], env: NodeJS.ProcessEnv =
 
 function installWhatIsMissing (): void {
   const missing = new Set(NEEDED.filter(one => !isInstalled(one.program)).map(one => one.debian))
-  if (missing.has('pdns-server')) missing.add(PDNS_BACKEND)
+  // Elsewhere nobody knows where it lies.
+  if (isInstalled('apt-get') && globSync(PDNS_BACKEND.library).length === 0) missing.add(PDNS_BACKEND.debian)
   if (missing.size === 0) return
   const packages = [...missing]
   if (process.getuid?.() !== 0 || !isInstalled('apt-get')) {

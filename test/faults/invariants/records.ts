@@ -56,7 +56,7 @@ function linesOf (record: AttemptRecord, evidence: Evidence): readonly Violation
   if (ends.length > 1 && !evidence.stateWasLost) return [violation('I16', `its end is told ${ends.length} times`, about, record, ...ends)]
   const others = ends.filter(row => row.outcome !== settlement.outcome || (row.code ?? null) !== settlement.code)
   if (others.length > 0) return [violation('I16', 'another end is told than is kept', about, record, ...others)]
-  if (told.length > 0 || wasKilledNear(record.settledAtMs!, evidence)) return []
+  if (told.length > 0 || diedUntold(record.settledAtMs!, evidence.replicas, evidence)) return []
   return [violation('I16', 'its end is not told', about, record, ...rows)]
 }
 
@@ -71,11 +71,18 @@ function callLines (evidence: Evidence): readonly Violation[] {
     const own = rows.get(answer.correlation) ?? []
     // A commit that is refused before its proposal is found has begun nothing.
     if (own.length === 0 && ask.verb === 'commit' && answer.status >= 400) return []
-    if (own.length === 1 || (own.length === 0 && (answer.code === 'SHUTTING_DOWN' || wasKilledNear(answer.t, evidence)))) return []
+    if (own.length === 1 || (own.length === 0 && (answer.code === 'SHUTTING_DOWN' || diedUntold(answer.t, [ask.replica % evidence.replicas.length], evidence)))) return []
     return [violation('I16', `a call has ${own.length} lines`, { attempt: answer.attempt, errand: ask.errand }, ask, answer, ...own)]
   })
 }
 
-function wasKilledNear (atMs: number, { nemesis }: Evidence): boolean {
-  return nemesis.some(({ what, t }) => what === 'kill' && t > atMs - TOLD_WITHIN_MS && t < atMs + TOLD_WITHIN_MS)
+/** A process was killed soon after, or had written nothing more until it was: it may have stood still in between. */
+function diedUntold (atMs: number, replicas: readonly number[], { nemesis, audit }: Evidence): boolean {
+  const kills = nemesis.filter(({ what }) => what === 'kill')
+  if (kills.some(({ t }) => t > atMs - TOLD_WITHIN_MS && t < atMs + TOLD_WITHIN_MS)) return true
+  return replicas.some(replica => {
+    const next = audit.find(row => row.replica === replica && Date.parse(row.time) > atMs)
+    const untilMs = next === undefined ? Infinity : Date.parse(next.time)
+    return (next === undefined || next.seq === 1) && kills.some(({ t }) => t > atMs && t < untilMs)
+  })
 }
