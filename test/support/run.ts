@@ -16,6 +16,8 @@ const NEEDED: ReadonlyArray<{ readonly program: string, readonly debian: string 
 ]
 /** Has no program of its own. */
 const PDNS_BACKEND = { library: '/usr/lib/*/pdns/libgsqlite3backend.so', debian: 'pdns-backend-sqlite3' }
+/** Files at the same time: most of them wait for something most of the time. */
+const AT_ONCE = 3
 const PATHS = [...(process.env['PATH'] ?? '').split(':'), '/usr/sbin', '/sbin']
 
 const isInstalled = (program: string): boolean => PATHS.some(folder => existsSync(`${folder}/${program}`))
@@ -49,6 +51,6 @@ if (run(process.execPath, ['node_modules/typescript/bin/tsc', '--noEmit']) !== 0
 const files = process.argv.length > 2 ? process.argv.slice(2) : globSync('test/**/*.test.ts').sort()
 // Hundreds of processes read the same files.
 const compiled = mkdtempSync(join(tmpdir(), 'aval-compiled-'))
-const status = run(process.execPath, ['--test', '--test-concurrency=2', ...files], { ...process.env, NODE_COMPILE_CACHE: compiled })
+const status = run(process.execPath, ['--test', `--test-concurrency=${AT_ONCE}`, ...files], { ...process.env, NODE_COMPILE_CACHE: compiled })
 rmSync(compiled, { recursive: true, force: true })
 process.exit(status)
