@@ -289,7 +289,7 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(4, 'what the store could not be told is forgotten', SIM, SCHEDULES,
     ['execution/write-down.ts', '    services.background(keepTrying(held, event, changeId, services))\n', '']),
   mutant(12, 'an end by a look-up whose reply was lost is not told', SIM, SCHEDULES,
-    ['attempts/resolver.ts', '        if (this.#stopped || clock.nowMs() >= endsAtMs) throw error\n', '        throw error\n']),
+    ['attempts/resolver.ts', '        if (clock.nowMs() >= Math.min(endsAtMs, (this.#stoppedAtMs ?? Infinity) + TRY_AT_THE_END_MS)) throw error\n', '        throw error\n']),
   mutant(12, 'the store is asked again in other words', SIM, SCHEDULES,
     ['attempts/resolver.ts', 'await store.advance(record, event, change)', 'await store.advance(record, event)']),
   mutant(13, 'a write without a key is forgotten as soon as it has ended', SIM, SCHEDULES, ['store/recall.ts', '> UNKEYED_MERGE_MS', '>= 0']),

@@ -18,6 +18,8 @@ const REMEMBERED_MAX = 100_000
 const WRITE_PAUSE_MS_MAX = 1_000
 /** What was learned and could not be written down in this time is learned again. */
 const KEEP_TRYING_MS = 10 * 60_000
+/** Once told to stop: the store may have taken it already, and then nobody else would tell of it. */
+const TRY_AT_THE_END_MS = 5_000
 
 export interface ResolverPorts extends LookUpPorts {
   readonly store: Store
@@ -48,8 +50,8 @@ class PollingResolver implements Resolver {
   #callOff: (() => void) | null = null
   /** When the next turn is, by the monotonic clock. */
   #plannedAtMs = Infinity
-  #turning = false
-  #stopped = true
+  #turning: Promise<void> | null = null
+  #stoppedAtMs: number | null = 0
 
   constructor (ports: ResolverPorts) {
     this.#ports = ports
@@ -57,13 +59,14 @@ class PollingResolver implements Resolver {
   }
 
   start (): void {
-    this.#stopped = false
+    this.#stoppedAtMs = null
     this.#plan(0)
   }
 
   async stop (): Promise<void> {
-    this.#stopped = true
+    this.#stoppedAtMs = this.#ports.clock.nowMs()
     this.#callOff?.()
+    await this.#turning
     await Promise.all(this.#underWay)
   }
 
@@ -77,27 +80,30 @@ class PollingResolver implements Resolver {
   }
 
   #plan (afterMs: number): void {
-    if (this.#stopped) return
+    if (this.#stoppedAtMs !== null) return
     this.#callOff?.()
     this.#plannedAtMs = this.#ports.clock.nowMs() + afterMs
-    this.#callOff = this.#ports.clock.after(afterMs, () => void this.#turn())
+    this.#callOff = this.#ports.clock.after(afterMs, () => this.#begin())
+  }
+
+  #begin (): void {
+    if (this.#turning !== null || this.#stoppedAtMs !== null) return
+    this.#turning = this.#turn().finally(() => { this.#turning = null })
   }
 
   async #turn (): Promise<void> {
-    if (this.#turning || this.#stopped) return
-    this.#turning = true
     try {
       const room = LOOKUPS_AT_ONCE - this.#underWay.size
       await failpoint('before_claim_due')
       const due = room > 0 ? await this.#ports.store.claimDue(room, CLAIM_LEASE_MS) : []
       await failpoint('after_claim_due')
+      // Told to stop meanwhile: their leases run out, and another process, or the next one here, claims them.
+      if (this.#stoppedAtMs !== null) return
       for (const one of due) this.#track(this.#handle(one))
       this.#plan(due.length === room && room > 0 ? 0 : POLL_MS)
     } catch (error) {
       this.#ports.fault(error)
       this.#plan(POLL_AFTER_FAULT_MS)
-    } finally {
-      this.#turning = false
     }
   }
 
@@ -136,7 +142,7 @@ class PollingResolver implements Resolver {
       try {
         return await store.advance(record, event, change)
       } catch (error) {
-        if (this.#stopped || clock.nowMs() >= endsAtMs) throw error
+        if (clock.nowMs() >= Math.min(endsAtMs, (this.#stoppedAtMs ?? Infinity) + TRY_AT_THE_END_MS)) throw error
       }
       await clock.sleep(pauseMs)
     }

@@ -1,9 +1,11 @@
-// When the resolver looks for what is due.
+// When the resolver looks for what is due, and how it stops.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { processClock } from '../../src/clock.ts'
+import type { AttemptRecord } from '../../src/attempts/attempt.ts'
 import { createResolver, type ResolverPorts } from '../../src/attempts/resolver.ts'
+import { StateUnavailable, type Advanced, type Due } from '../../src/store/store.ts'
 
 /** Only the turns are looked at: nothing is ever due. */
 function resolverThat (claims: () => void): ReturnType<typeof createResolver> {
@@ -38,4 +40,45 @@ test('after a turn that could not be made, a nudge brings the next one sooner', 
   resolver.nudge()
   while (turnsAtMs.length < 2) await sleep(10)
   assert.ok(turnsAtMs[1]! - turnsAtMs[0]! < 950, 'sooner than the pause after a fault')
+})
+
+const due: Due = { record: { id: 'att_1', state: 'dispatched', action: 'pay.v1' } as AttemptRecord, nowMs: 0 }
+const advanced: Advanced = {
+  kind: 'changed', record: { ...due.record, state: 'settled', settlement: { outcome: 'rejected', code: 'NOT_APPLIED', sent: false } } as AttemptRecord,
+}
+
+test('a claim that is answered after it was told to stop is waited for, and nothing of it is taken up', async () => {
+  const claimed = Promise.withResolvers<Due[]>()
+  let asked = 0
+  let written = 0
+  const store = { claimDue: () => { asked += 1; return claimed.promise }, advance: async () => { written += 1; return advanced } }
+  const resolver = createResolver({ store, clock: processClock, fault: () => {}, telemetry: { attempt: () => {} } } as unknown as ResolverPorts)
+  resolver.start()
+  while (asked === 0) await sleep(5)
+  let isOver = false
+  const stopped = resolver.stop().then(() => { isOver = true })
+  await sleep(50)
+  assert.equal(isOver, false)
+  claimed.resolve([due])
+  await stopped
+  await sleep(50)
+  assert.deepEqual({ asked, written }, { asked: 1, written: 0 })
+})
+
+test('an end that the store may have taken when it was told to stop is asked for again, and told before it has stopped', async () => {
+  const told: string[] = []
+  let writes = 0
+  const store = {
+    claimDue: async () => writes === 0 ? [due] : [],
+    async advance () {
+      writes += 1
+      if (writes < 3) throw new StateUnavailable('the reply was lost')
+      return advanced
+    },
+  }
+  const resolver = createResolver({ store, clock: processClock, fault: () => {}, telemetry: { attempt: ({ attemptId }: { attemptId: string }) => { told.push(attemptId) } } } as unknown as ResolverPorts)
+  resolver.start()
+  while (writes === 0) await sleep(5)
+  await resolver.stop()
+  assert.deepEqual({ told, writes }, { told: ['att_1'], writes: 3 })
 })
