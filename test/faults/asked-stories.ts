@@ -10,7 +10,7 @@ type CarryOut = (stage: Stage, errand: Errand, proposal: string) => Promise<Hear
 
 /** It can be asked for anew; anything else that refuses for good ends the errand. */
 const ASKS_ANEW: ReadonlySet<string> = new Set(['PROPOSAL_INVALIDATED', 'PROPOSAL_EXPIRED', 'PROPOSAL_PENDING', 'PROPOSAL_SUPERSEDED', 'VERSION_CONFLICT'])
-const WAIT_MS = 1_500
+const WAIT_MS = 3_000
 /** More than one grant is good for. */
 const USES = 14
 

@@ -44,12 +44,12 @@ const STATE_LOSS = true
 
 const redis: Plan = {
   store: 'redis', stormMs: 240_000, afterMs: 13_000, drainMs: 35_000, atOnce: 128, stateLoss: STATE_LOSS,
-  pace: { killMs: 2_500, stopMs: 1_500, termMs: 8_000, rollMs: 60_000, storeMs: 1_800, calmMs: 8_000 },
+  pace: { killMs: 2_500, unarmed: 0.15, stopMs: 1_500, termMs: 8_000, rollMs: 60_000, storeMs: 1_800, calmMs: 8_000 },
 }
 /** One process alone: while it is away nothing happens, so it is left in peace for longer. */
 const sqlite: Plan = {
   store: 'sqlite', stormMs: 240_000, afterMs: 11_000, drainMs: 20_000, atOnce: 64, stateLoss: false,
-  pace: { killMs: 4_000, stopMs: 5_000, termMs: 12_000, rollMs: null, storeMs: 0, calmMs: 12_000 },
+  pace: { killMs: 4_000, unarmed: 0.4, stopMs: 5_000, termMs: 12_000, rollMs: null, storeMs: 0, calmMs: 12_000 },
 }
 
 export const GATES: Readonly<Record<'short' | 'gate' | 'nightly', Pick<GateOptions, 'minimum' | 'minutes' | 'rounds' | 'again'>>> = {
@@ -60,7 +60,7 @@ export const GATES: Readonly<Record<'short' | 'gate' | 'nightly', Pick<GateOptio
     // A store that forgets is left to the long gates: the rarest of what it brings about is not closed yet.
     rounds: [
       { ...sqlite, drainMs: 8_000, atOnce: 24, pace: { ...sqlite.pace, killMs: 6_000, termMs: 15_000, calmMs: 8_000 } },
-      { ...redis, drainMs: 8_000, atOnce: 48, stateLoss: false, pace: { killMs: 5_000, stopMs: 2_500, termMs: 12_000, rollMs: null, storeMs: 2_500, calmMs: 6_000 } },
+      { ...redis, drainMs: 8_000, atOnce: 48, stateLoss: false, pace: { killMs: 5_000, unarmed: 0.15, stopMs: 2_500, termMs: 12_000, rollMs: null, storeMs: 2_500, calmMs: 6_000 } },
     ],
     again: false,
   },
@@ -75,8 +75,8 @@ export const GATES: Readonly<Record<'short' | 'gate' | 'nightly', Pick<GateOptio
     minimum: { attempts: 200_000, kills: 600, stops: 600, redisKills: 150, network: 20_000, truncations: STATE_LOSS ? 40 : 0, failpoint: { times: 10, names: null } },
     minutes: 24 * 60,
     rounds: [
-      { ...sqlite, stormMs: 400_000, drainMs: 90_000, atOnce: 96, pace: { ...sqlite.pace, killMs: 6_000, stopMs: 8_000, termMs: 30_000, calmMs: 25_000 } },
-      { ...redis, stormMs: 400_000, drainMs: 90_000, pace: { killMs: 5_000, stopMs: 4_000, termMs: 25_000, rollMs: 120_000, storeMs: 3_000, calmMs: 20_000 } },
+      { ...sqlite, stormMs: 600_000, drainMs: 90_000, atOnce: 256, pace: { ...sqlite.pace, killMs: 6_000, unarmed: 0.8, stopMs: 8_000, termMs: 30_000, calmMs: 45_000 } },
+      { ...redis, stormMs: 600_000, drainMs: 90_000, atOnce: 384, pace: { killMs: 5_000, unarmed: 0.8, stopMs: 4_000, termMs: 25_000, rollMs: 120_000, storeMs: 3_000, calmMs: 40_000 } },
     ],
     again: true,
   },
@@ -103,7 +103,7 @@ export async function runGate (options: GateOptions): Promise<GateResult> {
       rmSync(folder, { recursive: true, force: true })
       return runRound({
         ...plan, stormMs: Math.max(STORM_MS_MIN, plan.stormMs + moreMs), seed: `${options.seed}/${first + at}`, folder,
-        cacheFolder: join(options.folder, 'compile-cache'),
+        cacheFolder: join(options.folder, 'code'),
         isEnough (fired, errands) {
           live[at] = { fired, errands }
           return isEnough()

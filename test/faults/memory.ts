@@ -54,9 +54,9 @@ function watch (replicas: Replicas): () => void {
 
 console.log(`seed ${seed}; ${folder}`)
 const report = judge(await runRound({
-  folder: join(folder, 'round'), cacheFolder: join(folder, 'compile-cache'), seed, store: 'redis', stormMs, afterMs: 13_000, drainMs: 40_000, atOnce: 32,
+  folder: join(folder, 'round'), cacheFolder: join(folder, 'code'), seed, store: 'redis', stormMs, afterMs: 13_000, drainMs: 40_000, atOnce: 32,
   stateLoss: false, isEnough: () => false, watch,
-  pace: { killMs: null, stopMs: null, termMs: null, rollMs: null, storeMs: 1_800, calmMs: 0 },
+  pace: { killMs: null, unarmed: 1, stopMs: null, termMs: null, rollMs: null, storeMs: 1_800, calmMs: 0 },
 }))
 const figures = samples.map(all => {
   const warm = all.slice(Math.floor(all.length * WARM_UP_SHARE))

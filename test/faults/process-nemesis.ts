@@ -61,8 +61,6 @@ const NAMES = Object.keys(FAILPOINTS) as readonly FailpointName[]
 /** Told as never sent what was sent, if a process stood still so long after its last look at the clock: no broker alone can close this hole. */
 const STALL_MS_MAX_BEFORE_WRITE = 700
 const ARMED_AT_ONCE = 8
-/** Of the starts. Where a process is the only one, it must live now and then. */
-const UNARMED: Readonly<Record<'sqlite' | 'redis', number>> = { sqlite: 0.4, redis: 0.15 }
 /** Only the embedded store passes here, or only Redis. */
 const OF_STORE: Readonly<Record<'sqlite' | 'redis', RegExp>> = { sqlite: /redis/, redis: /sqlite/ }
 /** Passed by few: whoever comes meets them. */
@@ -78,11 +76,12 @@ export class Armoury {
   readonly #unarmed: number
   #calm = false
 
-  constructor (store: 'sqlite' | 'redis', chronicle: Chronicle, random: Random) {
+  /** @param unarmed of the starts */
+  constructor (store: 'sqlite' | 'redis', unarmed: number, chronicle: Chronicle, random: Random) {
     this.#random = random
     this.#chronicle = chronicle
     this.#names = NAMES.filter(name => !OF_STORE[store].test(name))
-    this.#unarmed = UNARMED[store]
+    this.#unarmed = unarmed
   }
 
   /** Nothing is armed from now on. */

@@ -21,7 +21,7 @@ export interface ReplicasOptions {
   readonly chronicle: Chronicle
   /** Processes that are kept ready to become a broker. */
   readonly spares: number
-  /** Where Node keeps compiled code, from round to round. */
+  /** Where the brokers' code is kept, in few files and compiled, from round to round. */
   readonly cacheFolder: string
 }
 
@@ -48,9 +48,9 @@ export class Replicas {
   /** Of starts that were tried: those that failed, for the store could not be reached. */
   startsFailed = 0
 
-  private constructor (options: ReplicasOptions, ports: readonly number[], peoplePorts: readonly number[]) {
+  private constructor (options: ReplicasOptions, spares: Spares, ports: readonly number[], peoplePorts: readonly number[]) {
     this.#options = options
-    this.#spares = new Spares(options.spares, options.cacheFolder)
+    this.#spares = spares
     this.#ports = ports
     this.#peoplePorts = peoplePorts
     this.urls = ports.map(port => `http://127.0.0.1:${port}`)
@@ -64,7 +64,7 @@ export class Replicas {
     const ports: number[] = []
     for (let at = 0; at < options.count * 2; at++) ports.push(await freePort())
     const peoplePorts = ports.splice(options.count)
-    const replicas = new Replicas(options, ports, peoplePorts)
+    const replicas = new Replicas(options, await Spares.open(options.spares, options.cacheFolder), ports, peoplePorts)
     await Promise.all(ports.map((_, at) => replicas.#start(at)))
     return replicas
   }

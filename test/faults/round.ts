@@ -23,6 +23,8 @@ import { startUpstream, type StatusOrder, type Upstream } from './upstream.ts'
 export interface Pace {
   /** kill -9 of a broker. null: failpoints are not armed either, and processes live. */
   readonly killMs: number | null
+  /** Of the starts: those that no failpoint is armed for. Half of what is armed kills, most often soon. */
+  readonly unarmed: number
   readonly stopMs: number | null
   readonly termMs: number | null
   readonly rollMs: number | null
@@ -47,7 +49,7 @@ export interface RoundOptions {
   /** The store is made to forget. */
   readonly stateLoss: boolean
   readonly pace: Pace
-  /** Where Node keeps compiled code, from round to round. */
+  /** Where the brokers' code is kept, in few files and compiled, from round to round. */
   readonly cacheFolder: string
   /** Looks at the brokers while it storms, until what it returns is called. */
   readonly watch?: (replicas: Replicas) => () => void
@@ -152,7 +154,7 @@ async function prepare (options: RoundOptions): Promise<Ground> {
     fate: () => redisFate(ways, { share: weather.share * REDIS_SHARE }),
     fired: name => { chronicle.count(`network:redis:${name}`) },
   })))
-  const armoury = new Armoury(store, chronicle, new Random(seed, 'armoury'))
+  const armoury = new Armoury(store, options.pace.unarmed, chronicle, new Random(seed, 'armoury'))
   const site = await makeSite({ folder, port: toUpstream.port, tenants, seed })
   const desk = await openDesk()
   const replicas = await Replicas.start({
@@ -195,6 +197,8 @@ async function storm (ground: Ground, agents: Agents): Promise<void> {
       weather.share = 1
       await pause(STORM_MS)
       weather.share = 0
+      // What storms left behind would last as long as the calm does.
+      upstream.status('mixed')
       await pause(LULL_MS)
       // Networks can be bad, and processes stand still, while nothing worse befalls them.
       weather.share = LIGHT_SHARE

@@ -5,6 +5,7 @@ import { readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface, type Interface } from 'node:readline'
 import type { Environment } from '../../src/config.ts'
+import { bundledBroker, type Bundle } from './bundle.ts'
 
 /** With everything else that runs at the same time. */
 const START_MS = 60_000
@@ -26,15 +27,21 @@ interface Spare {
 
 export class Spares {
   readonly #cacheFolder: string
+  readonly #bundle: Bundle
   readonly #count: number
   readonly #spares: Spare[] = []
   #closed = false
 
-  /** @param cacheFolder where Node keeps compiled code */
-  constructor (count: number, cacheFolder: string) {
+  private constructor (count: number, cacheFolder: string, bundle: Bundle) {
     this.#count = count
     this.#cacheFolder = cacheFolder
+    this.#bundle = bundle
     this.#refill()
+  }
+
+  /** @param cacheFolder where the broker's code is put in few files, and Node keeps it compiled */
+  static async open (count: number, cacheFolder: string): Promise<Spares> {
+    return new Spares(count, cacheFolder, await bundledBroker(join(cacheFolder, 'broker')))
   }
 
   /** Becomes a broker with this environment. */
@@ -72,7 +79,7 @@ export class Spares {
   }
 
   #make (): Spare {
-    const child = spawn(process.execPath, ['--max-semi-space-size=32', '--import', './test/faults/spare.ts', 'src/cli.ts', 'serve', '--json'], {
+    const child = spawn(process.execPath, ['--max-semi-space-size=32', '--import', this.#bundle.spare, this.#bundle.cli, 'serve', '--json'], {
       cwd: ROOT,
       env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: this.#cacheFolder },
       stdio: ['pipe', 'pipe', 'pipe'],
