@@ -24,6 +24,7 @@ const AGENTS = 'consent/agents-side'
 const GRANTS = 'consent/grants'
 const SIM = 'sim/sim'
 const SCHEDULES = 'thousands of schedules'
+const TURNS = 'attempts/resolver-turns'
 const DIFFERENTIAL = 'store/differential'
 const ALIKE = 'plain data, SQLite and Redis answer alike'
 
@@ -290,6 +291,12 @@ export const MUTANTS: readonly Mutant[] = [
     ['execution/write-down.ts', '    services.background(keepTrying(held, event, changeId, services))\n', '']),
   mutant(12, 'an end by a look-up whose reply was lost is not told', SIM, SCHEDULES,
     ['attempts/resolver.ts', '        if (clock.nowMs() >= Math.min(endsAtMs, (this.#stoppedAtMs ?? Infinity) + TRY_AT_THE_END_MS)) throw error\n', '        throw error\n']),
+  mutant(12, 'what is claimed while a resolver stops is taken up by it', TURNS, 'a claim that is answered after it was told to stop',
+    ['attempts/resolver.ts', '      if (this.#stoppedAtMs !== null) return\n      for', '      for']),
+  mutant(12, 'who stops a resolver does not wait for its turn', TURNS, 'a claim that is answered after it was told to stop',
+    ['attempts/resolver.ts', '    await this.#turning\n', '']),
+  mutant(12, 'a resolver that is told to stop asks for no end again', TURNS, 'an end that the store may have taken when it was told to stop',
+    ['attempts/resolver.ts', '(this.#stoppedAtMs ?? Infinity) + TRY_AT_THE_END_MS', 'this.#stoppedAtMs ?? Infinity']),
   mutant(12, 'the store is asked again in other words', SIM, SCHEDULES,
     ['attempts/resolver.ts', 'await store.advance(record, event, change)', 'await store.advance(record, event)']),
   mutant(13, 'a write without a key is forgotten as soon as it has ended', SIM, SCHEDULES, ['store/recall.ts', '> UNKEYED_MERGE_MS', '>= 0']),
