@@ -196,7 +196,7 @@ class Replica {
       const entry = this.#journal.entry(held.id)
       if (advanced.kind === 'missing' && entry !== null && entry.record.token === held.token) {
         this.#watch.suspect('proved')
-        if (await restore(this.#redis, entry.record, this.#retention) !== 'foreign') advanced = await this.#raw.advance(held, event, changeId)
+        if (await restore(this.#redis, entry.record, this.#retention, event) !== 'foreign') advanced = await this.#raw.advance(held, event, changeId)
       }
       await this.#note(held, advanced)
       return advanced
@@ -260,7 +260,7 @@ class Replica {
     for await (const kept of this.#journal.whole()) {
       const work: Promise<unknown> = kept.kind === 'stopped'
         ? this.#raw.stopRun(kept.tag, kept.runKey)
-        : restore(this.#redis, kept.entry.record, this.#retention)
+        : restore(this.#redis, kept.entry.record, this.#retention, kept.entry.owed)
       underWay.add(work)
       // Whoever waits below hears of its failure.
       work.then(() => underWay.delete(work), () => undefined)

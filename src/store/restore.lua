@@ -5,16 +5,17 @@
 -- KEYS: 1 attempt, 2 record key, 3 result, 4 run, 5 attempts of the run, 6 due, 7 unresolved of all, 8 unresolved of (action, tenant), 9 record key
 -- of the call that a person was asked about, 10 equal writes, 11… claims.
 -- ARGV: as the locals below. `lets_go`: by its end, its key may begin anew; `consumed` is the proposal that it used up, or is empty. `known` is the state as the journal has it, `state` what is written where the store has less; `due` is empty for none.
+-- `assumed`: that it ended is known, and how is not: whoever knows that writes over it.
 local prefix, id, token, known, state = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local format, revision, body, result = ARGV[6], tonumber(ARGV[7]), ARGV[8], ARGV[9]
 local result_ms, settled_ms, due, times = tonumber(ARGV[10]), ARGV[11], ARGV[12], cjson.decode(ARGV[13])
 local action, upstream, run_ms, list_max, lets_go = ARGV[14], ARGV[15], ARGV[16], tonumber(ARGV[17]), ARGV[18] == '1'
 local consumed, gives_back, proposal_format_max = ARGV[19], ARGV[20] == '1', tonumber(ARGV[21])
-local n, g, since = tonumber(ARGV[22]), tonumber(ARGV[23]), tonumber(ARGV[24])
+local n, g, since, assumed = tonumber(ARGV[22]), tonumber(ARGV[23]), tonumber(ARGV[24]), ARGV[25]
 local rank = { prepared = 1, dispatched = 2, unknown = 3, pending = 4, escalated = 4, settled = 5 }
 local at = now()
 
-local held = redis.call('HMGET', KEYS[1], 'token', 'state', 'revision')
+local held = redis.call('HMGET', KEYS[1], 'token', 'state', 'revision', 'assumed')
 if held[1] and held[1] ~= token then return { 'foreign' } end
 
 local latest = redis.call('GET', KEYS[2])
@@ -25,10 +26,11 @@ if same_key and known ~= 'settled' and held[2] ~= 'settled' and (other.since or 
   return { 'overtaken', redis.call('HGET', prefix .. 'attempt:' .. latest, 'preparedAtMs') }
 end
 local left_open = same_key and since <= other.n and other.n < n and state_of(prefix, latest) ~= 'settled' and attempt(prefix, latest)
-if held[1] and rank[held[2]] >= rank[known] then return { 'kept', false, left_open } end
+local is_known_better = held[4] == '1' and known == 'settled' and assumed == '0'
+if held[1] and rank[held[2]] >= rank[known] and not is_known_better then return { 'kept', false, left_open } end
 
 if held[3] then revision = math.max(revision, tonumber(held[3]) + 1) end
-redis.call('HSET', KEYS[1], 'id', id, 'format', format, 'revision', digits(revision), 'state', state, 'token', token, 'body', body, 'change', '')
+redis.call('HSET', KEYS[1], 'id', id, 'format', format, 'revision', digits(revision), 'state', state, 'token', token, 'body', body, 'change', '', 'assumed', assumed)
 if not times.preparedAtMs or times.preparedAtMs == 0 then times.preparedAtMs = at end
 if state == 'unknown' and not times.unknownAtMs then times.unknownAtMs = at end
 -- When it was sent is known to be before this; absence is proved by how long it has been quiet since.

@@ -1,6 +1,6 @@
 // One attempt, told to a Redis that may have lost it. What was under way when it was lost is unknown from then on: that it was sent, and no more, is what
 // the journal knows of it.
-import { freesKey, givesBack, unsent, UNKNOWN_DUE_MS, type AttemptRecord, type Stamp } from '../attempts/attempt.ts'
+import { freesKey, givesBack, unsent, UNKNOWN_DUE_MS, type AttemptEvent, type AttemptRecord, type Settlement, type Stamp } from '../attempts/attempt.ts'
 import { PROPOSAL_FORMAT } from '../consent/proposal.ts'
 import { pack } from './codec.ts'
 import type { RedisConnection } from './redis-connection.ts'
@@ -18,22 +18,30 @@ export type Restored = 'kept' | 'moved' | 'inserted' | 'foreign'
 
 const TIMES: ReadonlyArray<Stamp | 'preparedAtMs'> = ['preparedAtMs', 'dispatchedAtMs', 'unknownAtMs', 'firstAbsentAtMs', 'settledAtMs']
 
-/** @throws StateUnavailable */
-export async function restore (redis: RedisConnection, known: AttemptRecord, retention: Retention): Promise<Restored> {
+/**
+ * @param owed what became of it, where its sender knows and the store was not told
+ * @throws StateUnavailable
+ */
+export async function restore (redis: RedisConnection, known: AttemptRecord, retention: Retention, owed: AttemptEvent | null = null): Promise<Restored> {
   const [kind, overtakenAtMs, leftOpen] = list(await tell(redis, known, retention))
-  if (kind === 'overtaken') return restore(redis, cameToNothing(known, number(overtakenAtMs)), retention)
+  if (kind === 'overtaken') {
+    const endedAtMs = number(overtakenAtMs)
+    return text(list(owed?.type === 'settle'
+      ? await tell(redis, ended(known, owed.settlement, endedAtMs), retention)
+      : await tell(redis, ended(known, CAME_TO_NOTHING, endedAtMs), retention, 'assumed'))[0]) as Restored
+  }
   const before = attemptOf(leftOpen ?? null)
-  if (before !== null) await tell(redis, cameToNothing(before, known.preparedAtMs), retention)
+  if (before !== null) await tell(redis, ended(before, CAME_TO_NOTHING, known.preparedAtMs), retention, 'assumed')
   return text(kind) as Restored
 }
 
-/** A later attempt was begun under the same upstream key, and so by then this one had ended, and nothing of it had taken effect. */
-function cameToNothing (record: AttemptRecord, byMs: number): AttemptRecord {
-  const settlement = { ...unsent('NOT_APPLIED', 'The call had ended without an effect when it was made again.', true), sent: true }
-  return { ...record, state: 'settled', missing: null, settlement, settledAtMs: byMs }
-}
+/** A later attempt was begun under the same upstream key, and so by then this one had ended, and nothing of it had taken effect. Another journal may know how. */
+const CAME_TO_NOTHING: Settlement = { ...unsent('NOT_APPLIED', 'The call had ended without an effect when it was made again.', true), sent: true }
 
-async function tell (redis: RedisConnection, known: AttemptRecord, retention: Retention): Promise<unknown> {
+const ended = (record: AttemptRecord, settlement: Settlement, settledAtMs: number): AttemptRecord =>
+  ({ ...record, state: 'settled', missing: null, settlement, settledAtMs })
+
+async function tell (redis: RedisConnection, known: AttemptRecord, retention: Retention, by: 'known' | 'assumed' = 'known'): Promise<unknown> {
   const record = asRestored(known)
   const keys = keysOf(record.tag)
   const { tenant } = record.owner
@@ -50,7 +58,7 @@ async function tell (redis: RedisConnection, known: AttemptRecord, retention: Re
     retention.resultMs, retention.settledMs, dueAfterMs, JSON.stringify(times),
     record.action, record.upstream, retention.runMs, RUN_LIST_MAX, freesKey(record) ? 1 : 0,
     record.proposal ?? '', givesBack(record) ? 1 : 0, PROPOSAL_FORMAT,
-    record.n, record.g, record.since ?? record.n,
+    record.n, record.g, record.since ?? record.n, by === 'assumed' ? 1 : 0,
   ])
 }
 

@@ -82,3 +82,25 @@ test('an end that the store may have taken when it was told to stop is asked for
   await resolver.stop()
   assert.deepEqual({ told, writes }, { told: ['att_1'], writes: 3 })
 })
+
+test('while more is due than there is room for, whatever has ended makes room for the next at once, and never for more than eight', async t => {
+  let [underWay, most, left] = [0, 0, 64]
+  const attempt = (): Due => ({ ...due, record: { ...due.record, id: `att_${left--}` } })
+  const store = {
+    claimDue: async (room: number) => Array.from({ length: Math.min(room, left) }, attempt),
+    async advance () {
+      most = Math.max(most, underWay += 1)
+      await sleep(5)
+      underWay -= 1
+      return advanced
+    },
+  }
+  const resolver = createResolver({ store, clock: processClock, fault: () => {}, telemetry: { attempt: () => {} } } as unknown as ResolverPorts)
+  const startedAtMs = performance.now()
+  resolver.start()
+  t.after(() => resolver.stop())
+  while (left > 0) await sleep(5)
+  // Eight turns of 50 ms, where eight polls take two seconds.
+  assert.ok(performance.now() - startedAtMs < 1_500, `${performance.now() - startedAtMs} ms`)
+  assert.equal(most, 8)
+})

@@ -2,7 +2,7 @@
 // second one did, and must not be believed of the first, whose end stood in no journal.
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import type { AttemptRecord } from '../../src/attempts/attempt.ts'
+import type { AttemptEvent, AttemptRecord } from '../../src/attempts/attempt.ts'
 import { connectRedis } from '../../src/store/redis-connection.ts'
 import { openRedis } from '../../src/store/redis.ts'
 import { parseRedisUrl } from '../../src/store/redis-url.ts'
@@ -15,7 +15,7 @@ import { startRedis } from '../support/redis.ts'
 const CALL = { key: 'k-1', args: { item: 'i-1' } } as const
 
 /** What the journals hold of two attempts under one key: of the first that it was to be sent, of the second that it was, and the store nothing. */
-async function forgotten (t: TestContext): Promise<{ readonly store: Store, readonly first: AttemptRecord, readonly second: AttemptRecord, tell (record: AttemptRecord): Promise<unknown> }> {
+async function forgotten (t: TestContext): Promise<{ readonly store: Store, readonly first: AttemptRecord, readonly second: AttemptRecord, tell (record: AttemptRecord, owed?: AttemptEvent): Promise<unknown> }> {
   const redis = await startRedis()
   t.after(() => redis.stop())
   const [store, connection] = [await openRedis(redis.url), await connectRedis(parseRedisUrl(redis.url), 5_000)]
@@ -27,7 +27,7 @@ async function forgotten (t: TestContext): Promise<{ readonly store: Store, read
   const second = await begun(store, { ...CALL, n, g, since }, after)
   const sent = await changed(store, second, { type: 'dispatch', token: second.token })
   await redis.command('FLUSHALL')
-  return { store, first, second: sent, tell: record => restore(connection, record, RETENTION) }
+  return { store, first, second: sent, tell: (record, owed) => restore(connection, record, RETENTION, owed) }
 }
 
 for (const order of ['the first is told again before the second', 'the second is told again before the first'] as const) {
@@ -41,6 +41,29 @@ for (const order of ['the first is told again before the second', 'the second is
     assert.deepEqual([finding.kind, finding.kind === 'duplicate' && finding.record.id], ['duplicate', second.id])
   })
 }
+
+for (const order of ['before', 'after'] as const) {
+  test(`the end that a journal knows is kept, where it is told ${order} what another one knows less of`, async t => {
+    const { store, first, second, tell } = await forgotten(t)
+    const ended: AttemptRecord = { ...first, state: 'settled', revision: 3, settlement: neverSent(), settledAtMs: second.preparedAtMs - 1 }
+    await tell(second)
+    for (const record of order === 'before' ? [ended, first] : [first, ended]) await tell(record)
+    const kept = await store.find(first.id)
+    assert.deepEqual([kept?.settlement, kept?.settledAtMs], [neverSent(), ended.settledAtMs])
+    // And is not written over by anybody who assumes again, or knows it again.
+    await tell(first)
+    await tell({ ...ended, settlement: { ...neverSent(), code: 'CANCELLED' } })
+    assert.deepEqual((await store.find(first.id))?.settlement, neverSent())
+    assert.equal((await store.find(second.id))?.state, 'unknown')
+  })
+}
+
+test('the end that its sender owes the store is kept, and not one that is assumed', async t => {
+  const { store, first, second, tell } = await forgotten(t)
+  await tell(second)
+  await tell(first, { type: 'settle', token: first.token, settlement: neverSent() })
+  assert.deepEqual((await store.find(first.id))?.settlement, neverSent())
+})
 
 test('one that was begun because the store had forgotten the first says nothing of it', async t => {
   const { store, first, tell } = await forgotten(t)
