@@ -71,6 +71,7 @@ async function open (catalog: Catalog, action: Action, sending: Sending): Promis
     isServedElsewhere: () => false,
     catalog: () => all,
     definition: () => served,
+    keepDefinition: () => null,
     now,
     timestamp: () => now().toISOString(),
     background: () => {},

@@ -53,6 +53,8 @@ export class Reserved {
     if (recalled.kind === 'observation') {
       return new Reserved(approved, buildRequest(facts, facts.bindings, services), null, facts.bindings)
     }
+    const keeping = services.keepDefinition(facts.scoped.valid.capable.action.digest)
+    if (keeping !== null) await reachState(services, 'definition', () => keeping)
     let place = recalled.state?.finding.kind === 'free' ? recalled.state.finding : NEVER_USED
     for (let round = 0; round < ROUNDS_MAX; round++) {
       const turn = place.after === null ? firstTurn(services.now().getTime()) : place

@@ -33,6 +33,8 @@ export interface Services {
   isServedElsewhere (catalogDigest: string): boolean
   /** A definition that is in force or that something unsettled still refers to. */
   definition (digest: string): Action | null
+  /** Resolves once the store has it, for whoever must look up by it; null: it has. @throws StateUnavailable */
+  keepDefinition (digest: string): Promise<void> | null
   /** Wall clock, for expressions and answers only: no decision about an attempt rests on it. */
   now (): Date
   /** The same as text, ISO 8601 in UTC. */

@@ -119,6 +119,7 @@ export async function openCore (config: Config, options: BrokerOptions, opened: 
   const knownRoles = createKnownRoles(store, config.people?.roles?.roles ?? null)
   const services: Services = {
     verifier, identity, store, upstream, credentials, telemetry, resolver, runs, lock, clock: processClock, definition, now,
+    keepDefinition: definitions.ensure,
     people: options.people?.(store) ?? peopleOf(config, knownRoles, principals),
     consentEvents: consentFeed,
     isServedElsewhere: replica === null ? () => false : servedByAnother(replica),
@@ -128,7 +129,7 @@ export async function openCore (config: Config, options: BrokerOptions, opened: 
     draining: () => drain.signal.aborted,
   }
   opened.add(poll(RUNS_POLL_MS, () => runs.refresh()), stop => stop())
-  opened.add(poll(DEFINITIONS_POLL_MS, () => definitions.keep(catalog.current())), stop => stop())
+  opened.add(poll(DEFINITIONS_POLL_MS, () => definitions.keep()), stop => stop())
   opened.add(poll(CENSUS_POLL_MS, async () => {
     const members = replica?.members() ?? []
     metrics.replicas(members.filter(({ live }) => live).length, members.filter(({ live }) => !live).length)

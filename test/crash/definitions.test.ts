@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { BrokerProcess } from '../support/broker.ts'
 import { makeRedisRig, makeRig, serve, until, type Rig } from './rig.ts'
 
@@ -20,8 +19,6 @@ async function loseOne (rig: Rig, broker: BrokerProcess): Promise<string> {
     asked.socket.destroy()
   }
   rig.works.onRead = asked => asked.answer(503, {})
-  // What an action was made of is kept in the background.
-  await sleep(1_000)
   const { status, body } = await broker.call(rig.token, 'do_work.v1', { item: 'old edition', amount: 1 }, 'key-1')
   assert.deepEqual([status, body.outcome], [202, 'unknown'])
   return body.attempt_id

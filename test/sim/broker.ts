@@ -95,6 +95,7 @@ export class SimBroker {
       isServedElsewhere: () => false,
       catalog: () => catalog,
       definition: digest => this.#definition(digest),
+      keepDefinition: () => null,
       timestamp: () => now().toISOString(),
       background: work => { work.catch(() => undefined) },
       draining: () => this.#draining,
