@@ -13,7 +13,7 @@ import type { Fired } from './chronicle.ts'
 import { readJson, type RunFacts } from './folder.ts'
 import { addFired, isMet, missingFailpoints, tally, type Minimum, type Tally } from './minimum.ts'
 import { judge, runRound, type RoundOptions, type RoundReport } from './round.ts'
-import { add, attemptsOf, figuresOf, NOTHING, violationsOf, type Totals } from './totals.ts'
+import { add, attemptsOf, figuresOf, NOTHING, timesLine, violationsOf, type Totals } from './totals.ts'
 
 export interface GateOptions {
   readonly seed: string
@@ -160,6 +160,8 @@ export function tellResult ({ totals, tallies, valid }: GateResult, minimum: Min
   for (const { name, fired, wanted } of tallies) say(`${fired >= wanted ? ' ' : '!'} ${name}: ${fired} of ${wanted}`)
   if (!valid) say(`  failpoints that fired too seldom: ${missingFailpoints(totals.fired, minimum.failpoint.times).join(', ')}`)
   for (const [name, times] of Object.entries(totals.fired)) if (name.startsWith('process:')) say(`! a broker ${name.slice('process:'.length)}: ${times} times`)
+  say(`  unknown, absence provable: ${timesLine(totals.provable)}`)
+  say(`  unknown, absence not provable: ${timesLine(totals.notProvable)}`)
   const attempts = attemptsOf(totals)
   const violations = violationsOf(totals).length
   if (violations > 0) say(`${violations} violations in ${attempts} attempts`)

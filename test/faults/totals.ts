@@ -70,6 +70,13 @@ const together = (one: SettleTimes, other: SettleTimes): SettleTimes => ({
 export const attemptsOf = (totals: Totals): number => totals.rounds.reduce((sum, { attempts }) => sum + attempts, 0)
 export const violationsOf = (totals: Totals): readonly Violation[] => totals.rounds.flatMap(({ violations }) => violations)
 
+/** For people: how long what was unknown stayed so. */
+export function timesLine ({ fromLossMs, fromHealingMs, unknownLeft, escalated }: SettleTimes): string {
+  const seconds = (values: readonly number[]): string =>
+    values.length === 0 ? 'none' : `p50 ${(percentile(values, 0.5)! / 1_000).toFixed(1)} s, p99 ${(percentile(values, 0.99)! / 1_000).toFixed(1)} s (${values.length})`
+  return `from the loss of the answer ${seconds(fromLossMs)}; of those open at healing, from then ${seconds(fromHealingMs)}; ${unknownLeft} left, ${escalated} waiting for a person`
+}
+
 const timesFigures = ({ fromLossMs, fromHealingMs, unknownLeft, escalated }: SettleTimes): object => ({
   settled: fromLossMs.length,
   from_loss_ms: { p50: percentile(fromLossMs, 0.5), p99: percentile(fromLossMs, 0.99) },

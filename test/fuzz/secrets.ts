@@ -4,7 +4,11 @@ import fc from 'fast-check'
 import { holdsAny, needlesOf } from '../../src/credentials/scan.ts'
 import type { Count, Target } from './target.ts'
 
+const JWT_HEADER = Buffer.from('{"alg":"ES256","typ":"JWT"}').toString('base64url')
+const jwtSegment = fc.uint8Array({ minLength: 6, maxLength: 60 }).map(value => Buffer.from(value).toString('base64url'))
+
 const secrets: fc.Arbitrary<string> = fc.oneof(
+  fc.tuple(jwtSegment, jwtSegment).map(segments => [JWT_HEADER, ...segments].join('.')),
   fc.string({ minLength: 8, maxLength: 60 }),
   fc.string({ minLength: 8, maxLength: 60, unit: 'grapheme' }),
   fc.uint8Array({ minLength: 24, maxLength: 24 }).map(bytes => Buffer.from(bytes).toString('base64')),
@@ -37,6 +41,14 @@ const LETTERS: { readonly [how: string]: (text: string) => string } = {
   'html, all in hex': text => [...text].map(letter => `&#x${letter.codePointAt(0)!.toString(16)};`).join(''),
 }
 
+const pairOf = (secret: Buffer): Buffer => Buffer.concat([Buffer.from('the user:'), secret])
+
+/** What is no JWT is written as it is. */
+const segmentOf = (at: number) => (secret: Buffer, before: Buffer): Buffer => {
+  const segments = secret.toString('latin1').split('.')
+  return Buffer.concat([before, segments[0] === JWT_HEADER ? Buffer.from(segments[at]!) : secret, before])
+}
+
 /** Ways that turn it into other letters: the innermost one. */
 const WHOLE: { readonly [how: string]: (secret: Buffer, before: Buffer) => Buffer } = {
   'as it is': (secret, before) => Buffer.concat([before, secret, before]),
@@ -45,6 +57,11 @@ const WHOLE: { readonly [how: string]: (secret: Buffer, before: Buffer) => Buffe
   base64: (secret, before) => Buffer.from(Buffer.concat([before, secret, before]).toString('base64')),
   base64url: (secret, before) => Buffer.from(Buffer.concat([before, secret, before]).toString('base64url')),
   form: secret => Buffer.from(new URLSearchParams({ echo: secret.toString() }).toString()),
+  'form, small': secret => Buffer.from(new URLSearchParams({ echo: secret.toString() }).toString().replaceAll(/%[0-9A-F]{2}/g, escape => escape.toLowerCase())),
+  'a pair in base64': (secret, before) => Buffer.from(Buffer.concat([before, pairOf(secret), before]).toString('base64')),
+  'a pair in base64url': (secret, before) => Buffer.from(Buffer.concat([before, pairOf(secret), before]).toString('base64url')),
+  'payload of a JWT': segmentOf(1),
+  'signature of a JWT': segmentOf(2),
 }
 
 export const secretScan: Target = {
@@ -62,7 +79,7 @@ export const secretScan: Target = {
       const written = letters.reduce((text, how) => LETTERS[how]!(text), innermost.toString(letters.length === 0 ? 'latin1' : 'utf8'))
       const answer = letters.length === 0 ? innermost : Buffer.from(written)
       count(letters.length > 1 ? 'nested' : 'plain')
-      const found = holdsAny([asBytes || letters.length === 0 ? answer : written], needlesOf(bytes, null))
+      const found = holdsAny([asBytes || letters.length === 0 ? answer : written], needlesOf(bytes, pairOf(bytes)))
       assert.ok(found, JSON.stringify({ secret, whole, letters, written }))
     }),
   shortRuns: 4_000,
