@@ -22,7 +22,8 @@ let stopping = false
 
 const world: World = {
   history: new LineFile(join(options.folder, `history-${number}.jsonl`)),
-  dispatcher: new Agent({ connections: 256, pipelining: 1, allowH2: false, keepAliveTimeout: 4_000 }),
+  // As many as are ever asked at once: who waits for a connection waits for no broker.
+  dispatcher: new Agent({ connections: 1_024, pipelining: 1, allowH2: false, keepAliveTimeout: 4_000 }),
   urls: options.replicas,
   key: await signingKeyOf(JSON.parse(readFileSync(join(options.folder, 'credentials/signing.json'), 'utf8')) as SigningKey),
   counts: { asks: 0, answers: 0, lost: 0, errands: 0, ended: 0 },

@@ -309,6 +309,12 @@ const EXCUSED: ReadonlyArray<readonly [what: string, spoil: Spoil]> = [
     without(made.audit, row => row.attempt?.id === 'att_found' && row.event === 'execution.resolved')
     made.nemesis.push({ t: recordOf(made, 'att_found').settledAtMs! + 200, what: 'kill' })
   }],
+  ['nor does one that is killed when the store, which went with its reply, is just back', made => {
+    without(made.audit, row => row.attempt?.id === 'att_found' && row.event === 'execution.resolved')
+    const atMs = recordOf(made, 'att_found').settledAtMs!
+    made.nemesis.push(
+      { t: atMs + 1_000, what: 'redis', state: 'down' }, { t: atMs + 3_600, what: 'redis', state: 'up' }, { t: atMs + 5_000, what: 'kill' })
+  }],
   ['a process that stands still after an answer, until it is killed, does not tell of the call', made => {
     const last = made.audit.findLast(({ step }) => step !== undefined)!
     without(made.audit, row => row === last)

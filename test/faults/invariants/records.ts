@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AttemptRecord } from '../../../src/attempts/attempt.ts'
 import { by, type Evidence } from '../evidence.ts'
-import type { Verb } from '../folder.ts'
+import type { NemesisLine, Verb } from '../folder.ts'
 import { violation, type Violation } from '../violation.ts'
 
 /** I8: every attempt that an agent heard of or that arrived upstream has a record, or stands in a journal. */
@@ -76,10 +76,17 @@ function callLines (evidence: Evidence): readonly Violation[] {
   })
 }
 
+/** Whether the store that came back then had gone before. */
+const wasDownBy = (byMs: number, upAtMs: number, nemesis: readonly NemesisLine[]): boolean =>
+  upAtMs > byMs - TOLD_WITHIN_MS && (nemesis.findLast(({ t, what, state }) => what === 'redis' && state === 'down' && t < upAtMs)?.t ?? Infinity) < byMs
+
 /** A process was killed soon after, or had written nothing more until it was: it may have stood still in between. */
 function diedUntold (atMs: number, replicas: readonly number[], { nemesis, audit }: Evidence): boolean {
   const kills = nemesis.filter(({ what }) => what === 'kill')
-  if (kills.some(({ t }) => t > atMs - TOLD_WITHIN_MS && t < atMs + TOLD_WITHIN_MS)) return true
+  let toldByMs = atMs + TOLD_WITHIN_MS
+  // A reply that was lost with its store is asked for again once the store is back.
+  for (const { t, what, state } of nemesis) if (what === 'redis' && state === 'up' && wasDownBy(toldByMs, t, nemesis)) toldByMs = Math.max(toldByMs, t + TOLD_WITHIN_MS)
+  if (kills.some(({ t }) => t > atMs - TOLD_WITHIN_MS && t < toldByMs)) return true
   return replicas.some(replica => {
     const next = audit.find(row => row.replica === replica && Date.parse(row.time) > atMs)
     const untilMs = next === undefined ? Infinity : Date.parse(next.time)

@@ -26,6 +26,10 @@ export function pendingEnds (evidence: Evidence): readonly Violation[] {
 const TOLD: ReadonlySet<string> = new Set(['honest', 'slow and honest', 'status 103, then honest', 'honest, then ends', 'honest, until the end'])
 const NO_ANSWER = /^(no answer came back|the answer, of status \d+, was cut|no broker reported an answer|the broker met a fault of its own)/
 
+/** Where a network ended it early, nobody can see that it was cut but by what it says. */
+const UNTIL_THE_END = 'honest, until the end'
+const CUT_UNSEEN = /cannot be read \(undelimited\)/
+
 /** I6: unknown only where evidence is missing: each time it is named, and it is not named where the upstream gave it. */
 export function unknownSaysWhy (evidence: Evidence): readonly Violation[] {
   const kept = [...evidence.records.values()].filter(({ state, missing }) => state === 'unknown' && (missing ?? '') === '')
@@ -35,6 +39,7 @@ export function unknownSaysWhy (evidence: Evidence): readonly Violation[] {
     if ((line.internal ?? '') === '') return [violation('I6', 'told as unknown, and nothing is missing', about, line)]
     const arrival = evidence.arrivalsOf(line.attempt_id!)[0]
     if (arrival === undefined || !TOLD.has(arrival.mode) || NO_ANSWER.test(line.internal!)) return []
+    if (arrival.mode === UNTIL_THE_END && CUT_UNSEEN.test(line.internal!)) return []
     return [violation('I6', 'unknown for want of what the upstream had answered', about, line, arrival)]
   })
   return [...kept, ...told]
