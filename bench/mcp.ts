@@ -2,6 +2,7 @@
 // document, all in front of the same upstream in one run. Then an answer of 5 MB: what of it a model would get, and what memory it takes.
 //
 //   --seconds 2  --rounds 5  --warm 4     as in bench.ts
+//   --out FILE                            where the figures go, but for bench/latest-mcp.json
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -14,7 +15,10 @@ import { launch, loadProcess, start, type LoadProcess, type Process, SERVE } fro
 import { siteFiles } from './site.ts'
 
 const { values } = parseArgs({
-  options: { seconds: { type: 'string', default: '2' }, rounds: { type: 'string', default: '5' }, warm: { type: 'string', default: '4' } },
+  options: {
+    seconds: { type: 'string', default: '2' }, rounds: { type: 'string', default: '5' }, warm: { type: 'string', default: '4' },
+    out: { type: 'string', default: join(import.meta.dirname, 'latest-mcp.json') },
+  },
 })
 const [seconds, rounds, warm] = [values.seconds, values.rounds, values.warm].map(Number) as [number, number, number]
 const AT_ONCE = [1, 16] as const
@@ -26,8 +30,12 @@ interface Subject {
   readonly headers: Readonly<Record<string, string>>
   readonly ofConnection?: ReadonlyArray<Readonly<Record<string, string>>>
   readonly body?: string
+  /** Of the big item, where they differ. */
   readonly bigPath?: string
+  readonly bigHeaders?: Readonly<Record<string, string>>
   readonly bigBody: string
+  /** Stands in every good answer to it, and in no other. */
+  readonly bigHolds: string
   /** Answers come down another connection. */
   readonly streamed?: boolean
   /** Stands in every good answer. */
@@ -53,13 +61,17 @@ const ITEM = '{"id":"{id}"}'
 /** In every answer of the upstream, however it is wrapped. */
 const BOTTLE = 'Stainless bottle'
 const CALLS_OF_BIG = 4
+/** The broker has read it, and tells why it shows nothing of it. */
+const NOT_SHOWN = 'RESULT_INVALID'
+/** The packages hand it on. */
+const WHOLE = 'x'.repeat(5 * 1024 * 1024)
 
 const stops: Array<() => unknown> = []
 try {
   installPeers()
-  const { subjects, tokens, load } = await open()
+  const { subjects, tokens, load, upstreamPort } = await open()
   const measured = await measure(subjects, tokens, load)
-  const big = await measureBig(subjects, tokens)
+  const big = await measureBig(subjects, tokens, upstreamPort)
   report(subjects, measured, big)
 } finally {
   for (const stop of stops.splice(0).reverse()) await stop()
@@ -70,7 +82,14 @@ function installPeers (): void {
   if (!existsSync(join(folder, 'node_modules'))) execFileSync('npm', ['ci', '--silent'], { cwd: folder, stdio: 'inherit' })
 }
 
-async function open (): Promise<{ readonly subjects: readonly Subject[], readonly tokens: readonly string[], readonly load: LoadProcess }> {
+interface Opened {
+  readonly subjects: readonly Subject[]
+  readonly tokens: readonly string[]
+  readonly load: LoadProcess
+  readonly upstreamPort: number
+}
+
+async function open (): Promise<Opened> {
   const add = <T extends { stop (): unknown }> (thing: T): T => {
     stops.push(() => thing.stop())
     return thing
@@ -85,15 +104,24 @@ async function open (): Promise<{ readonly subjects: readonly Subject[], readonl
     add(await start('peers/peer.ts', [name, String(upstream.port), document], { env: { BENCH_KEY: key }, log: join(site.folder, `${name}.log`) }))
   const aval = await broker()
   const subjects: Subject[] = [
-    { name: 'Aval, HTTP', process: aval, path: '/v1/actions/find_item.v1', headers: {}, bigPath: '/v1/actions/find_big.v1', bigBody: `{"arguments":${ITEM}}`, holds: '"outcome":"completed"' },
-    { name: 'Aval, MCP 2026-07-28', process: aval, path: '/mcp', headers: modern('find_item_v1'), body: callOf('find_item_v1', ITEM, `,${META}`), bigBody: callOf('find_big_v1', ITEM, `,${META}`), holds: BOTTLE },
-    { name: 'Aval, MCP 2025-11-25', process: aval, path: '/mcp', headers: LEGACY, body: callOf('find_item_v1', ITEM), bigBody: callOf('find_big_v1', ITEM), holds: BOTTLE },
+    {
+      name: 'Aval, HTTP', process: aval, path: '/v1/actions/find_item.v1', headers: {}, holds: '"outcome":"completed"',
+      bigPath: '/v1/actions/find_big.v1', bigBody: `{"arguments":${ITEM}}`, bigHolds: NOT_SHOWN,
+    },
+    {
+      name: 'Aval, MCP 2026-07-28', process: aval, path: '/mcp', headers: modern('find_item_v1'), body: callOf('find_item_v1', ITEM, `,${META}`), holds: BOTTLE,
+      bigHeaders: modern('find_big_v1'), bigBody: callOf('find_big_v1', ITEM, `,${META}`), bigHolds: NOT_SHOWN,
+    },
+    {
+      name: 'Aval, MCP 2025-11-25', process: aval, path: '/mcp', headers: LEGACY, body: callOf('find_item_v1', ITEM), holds: BOTTLE,
+      bigBody: callOf('find_big_v1', ITEM), bigHolds: NOT_SHOWN,
+    },
     await peerSubject('@ivotoby/openapi-mcp-server', await peer('ivotoby')),
     await peerSubject('fastmcp', await peer('fastmcp')),
   ]
   const load = add(loadProcess(await launch('load.ts', [], {})))
   const tokens = await Promise.all(Array.from({ length: 16 }, (_, index) => site.token({ sub: `agent-${index}`, roles: ['clerk'], claims: { groups: ['staff'] } })))
-  return { subjects, tokens, load }
+  return { subjects, tokens, load, upstreamPort: upstream.port }
 }
 
 /** As its tools are: found by what they are called, and called by their own schema. A session for each connection, where the server wants one. */
@@ -124,7 +152,8 @@ async function peerSubject (name: string, process: Process): Promise<Subject> {
   // The one with sessions answers a call with 202, and down the stream of the session.
   const streamed = sessions[0]!.session !== null
   return {
-    name, process, path: '/mcp', headers: LEGACY, ofConnection, streamed, holds: BOTTLE, body: callOf(find.name, find.args), bigBody: callOf(big.name, big.args),
+    name, process, path: '/mcp', headers: LEGACY, ofConnection, streamed, holds: BOTTLE, body: callOf(find.name, find.args),
+    bigBody: callOf(big.name, big.args), bigHolds: WHOLE,
   }
 }
 
@@ -167,31 +196,46 @@ interface Big {
   readonly answerKiB: number
   readonly idleMiB: number
   readonly peakMiB: number
+  readonly growthMiB: number
 }
 
-async function measureBig (subjects: readonly Subject[], tokens: readonly string[]): Promise<ReadonlyMap<string, Big>> {
+async function measureBig (subjects: readonly Subject[], tokens: readonly string[], upstreamPort: number): Promise<ReadonlyMap<string, Big>> {
   const told = new Map<string, Big>()
   for (const subject of subjects) {
     const { name, process: { pid } } = subject
+    const asked = await bigAsked(upstreamPort)
     const idleMiB = memoryMiB(pid, 'VmRSS')
     writeFileSync(`/proc/${pid}/clear_refs`, '5') // the peak begins anew
     const bytes = await tellBig(subject, tokens[0]!)
-    told.set(name, { answerKiB: bytes / 1024, idleMiB, peakMiB: memoryMiB(pid, 'VmHWM') })
+    const peakMiB = memoryMiB(pid, 'VmHWM')
+    const more = await bigAsked(upstreamPort) - asked
+    if (more !== CALLS_OF_BIG) throw new Error(`${name} asked the upstream ${more} times for ${CALLS_OF_BIG} calls`)
+    told.set(name, { answerKiB: bytes / 1024, idleMiB, peakMiB, growthMiB: peakMiB - idleMiB })
   }
   return told
 }
 
+/** As the upstream has counted. */
+async function bigAsked (upstreamPort: number): Promise<number> {
+  return Number(await (await fetch(`http://127.0.0.1:${upstreamPort}/v1/items/big`)).text())
+}
+
 /** @returns the bytes of the largest answer */
-async function tellBig ({ process: { port }, path, bigPath, headers, ofConnection, bigBody, streamed }: Subject, token: string): Promise<number> {
-  const all = { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers, ...ofConnection?.[0] }
+async function tellBig (subject: Subject, token: string): Promise<number> {
+  const { name, process: { port }, path, bigPath, headers, bigHeaders, ofConnection, bigBody, bigHolds, streamed } = subject
+  const all = { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers, ...bigHeaders, ...ofConnection?.[0] }
   const stream = streamed === true ? await openAnswerStream(port, path, all) : null
   let bytes = 0
   for (let index = 0; index < CALLS_OF_BIG; index++) {
-    const heard = stream === null ? null : new Promise<number>(resolve => { stream.onMessage = text => resolve(text.length) })
+    const heard = stream === null ? null : new Promise<string>(resolve => { stream.onMessage = resolve })
     const body = bigBody.replace('{id}', `itm_900000${index}`).replace('{n}', String(9_000_000 + index))
     const answer = await fetch(`http://127.0.0.1:${port}${bigPath ?? path}`, { method: 'POST', headers: all, body })
-    const { byteLength } = await answer.arrayBuffer()
-    bytes = Math.max(bytes, heard === null ? byteLength : await heard)
+    const own = await answer.text()
+    const text = answer.status === 202 && heard !== null ? await heard : own
+    if (answer.status !== (heard === null ? 200 : 202) || !text.includes(bigHolds)) {
+      throw new Error(`the big answer of ${name} is not as it should be: ${answer.status} ${text.slice(0, 500)}`)
+    }
+    bytes = Math.max(bytes, Buffer.byteLength(text))
   }
   await stream?.close()
   return bytes
@@ -220,15 +264,19 @@ function report (subjects: readonly Subject[], measured: Measured, big: Readonly
     const beside = own.map((one, round) => one.callsPerSecond / Math.max(...peers.map(peer => measured.get(`${peer} ${atOnce}`)![round]!.callsPerSecond)))
     return [`${name} ${atOnce} / fastest package`, rounded(median(beside))]
   })))
+  const least = Math.min(...peers.map(name => big.get(name)!.growthMiB))
+  const bigRatios = Object.fromEntries(subjects.slice(0, -2).map(({ name }) =>
+    [`${name} / package that grows least`, rounded(big.get(name)!.growthMiB / least)]))
   const line = (title: string, cells: readonly string[]): string => `${title.padEnd(42)}${cells.map(cell => cell.padStart(12)).join('')}`
   console.log([
     line('', ['calls/s', 'p99 ms', 'CPU µs/call']),
     ...Object.entries(figures).map(([name, one]) => line(name, NAMES.map(part => one[part]!.toFixed(part === 'p99Ms' ? 1 : 0)))),
     '', ...Object.entries(ratios).map(([name, ratio]) => line(name, [`${ratio.toFixed(2)} ×`])),
-    '', line('an answer of 5 MB', ['KiB told', 'idle MiB', 'peak MiB']),
-    ...[...big].map(([name, one]) => line(name, [one.answerKiB.toFixed(1), one.idleMiB.toFixed(0), one.peakMiB.toFixed(0)])),
+    '', line('an answer of 5 MB', ['KiB told', 'idle MiB', 'peak MiB', 'growth MiB']),
+    ...[...big].map(([name, one]) => line(name, [one.answerKiB.toFixed(1), one.idleMiB.toFixed(0), one.peakMiB.toFixed(0), one.growthMiB.toFixed(1)])),
+    '', ...Object.entries(bigRatios).map(([name, ratio]) => line(name, [`${ratio.toFixed(2)} ×`])),
   ].join('\n'))
   const bigFigures = Object.fromEntries([...big].map(([name, one]) => [name, Object.fromEntries(Object.entries(one).map(([part, value]) => [part, rounded(value)]))]))
-  const latest = { date: new Date().toISOString(), node: process.version, cores: cpus().length, cpu: cpus()[0]?.model.trim() ?? 'unknown', seconds, rounds, figures, ratios, big: bigFigures }
-  writeFileSync(join(import.meta.dirname, 'latest-mcp.json'), `${JSON.stringify(latest, null, 2)}\n`)
+  const latest = { date: new Date().toISOString(), node: process.version, cores: cpus().length, cpu: cpus()[0]?.model.trim() ?? 'unknown', seconds, rounds, figures, ratios, big: bigFigures, bigRatios }
+  writeFileSync(values.out, `${JSON.stringify(latest, null, 2)}\n`)
 }

@@ -16,12 +16,17 @@ const ITEM = Buffer.from(JSON.stringify({
 /** Nothing that a model should ever see whole. */
 const BIG = Buffer.from(JSON.stringify({ ...JSON.parse(ITEM.toString()), internal_note: 'x'.repeat(5 * 1024 * 1024) }))
 const NONE = Buffer.from('{"items":[]}')
+const BIG_URL = '/v1/items/big'
+/** Requests for it; a GET of it tells how many. */
+let bigAsked = 0
 
 const server = createServer((request, response) => {
   request.resume()
   request.once('end', () => {
     const { method, url = '' } = request
-    const body = method === 'GET' ? NONE : url === '/v1/items/big' ? BIG : ITEM
+    const big = url === BIG_URL
+    if (big && method === 'POST') bigAsked += 1
+    const body = method === 'GET' ? big ? Buffer.from(String(bigAsked)) : NONE : big ? BIG : ITEM
     const status = method === 'POST' && url === '/v1/items' ? 201 : 200
     response.writeHead(status, { 'content-type': 'application/json', 'content-length': body.length })
     response.end(body)
