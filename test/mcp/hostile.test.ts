@@ -214,7 +214,7 @@ test('what takes longer than a client waits is answered pending, goes on, and is
   const args = { customer_id: 'cus_1001', sku: 'TEA-250', quantity: 1, max_total_minor: 5000 }
   site.shop.faults.arm({ kind: 'delay', delayMs: 1_000 }, { method: 'GET', path: '/products' })
   const slow = await callTool(broker.agentsUrl, token, 'place_order_v1', args)
-  assert.ok(ANSWER_WITHIN_MS <= 25_000, 'what it is where no test shortens it')
+  assert.ok(ANSWER_WITHIN_MS < 25_000, 'what it is where no test shortens it')
   assert.deepEqual([slow.structuredContent.outcome, slow.isError], ['pending', undefined])
   // There is no attempt yet that could be asked for, so the model is told to make the same call.
   assert.deepEqual([slow.structuredContent.attempt_id, slow.structuredContent.next], [undefined, { tool: 'place_order_v1', after_seconds: 5 }])

@@ -2,10 +2,11 @@
 // says of its user decides nothing.
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
+import type { JsonObject } from '../../src/catalog/catalog.ts'
 import { NO_ALIASES } from '../../src/consent/principals.ts'
 import { eventually } from '../invariants/ground.ts'
 import { ADDRESS, CHANGE, consentStage, editYaml, type Stage, type StageOptions } from '../consent/stage.ts'
-import { ERAS, speak, type Era } from './speak.ts'
+import { callTool, ERAS, speak, type Era } from './speak.ts'
 
 const TOOL = CHANGE.replace('.', '_')
 const ORIGIN = 'https://approvals.example'
@@ -14,12 +15,15 @@ const PEOPLE: NonNullable<StageOptions['people']> = () => ({ origin: ORIGIN, pri
 
 const stage = (t: TestContext): Promise<Stage> => consentStage(t, 'sqlite', { people: PEOPLE })
 
-async function tool (on: Stage, name: string, args: object, more: { readonly era?: Era, readonly params?: object, readonly opens?: boolean } = {}): Promise<any> {
-  const capabilities = more.opens === true ? { elicitation: { url: {} } } : undefined
-  const said = await speak(on.broker.agentsUrl, 'tools/call', { name, arguments: args, ...more.params } as never, {
-    token: on.token, ...more.era === undefined ? {} : { era: more.era }, ...capabilities === undefined ? {} : { capabilities },
-  })
-  return said.message.result
+interface ToolOptions {
+  readonly era?: Era
+  readonly params?: JsonObject
+  readonly opens?: boolean
+}
+
+function tool (on: Pick<Stage, 'broker' | 'token'>, name: string, args: JsonObject, { era, params, opens }: ToolOptions = {}): Promise<any> {
+  const capabilities = opens === true ? { capabilities: { elicitation: { url: {} } } } : {}
+  return callTool(on.broker.agentsUrl, on.token, name, args, { ...era === undefined ? {} : { era }, ...params === undefined ? {} : { params }, ...capabilities })
 }
 
 const args = { customer_id: 'cus_1001', destination: ADDRESS }
@@ -111,7 +115,7 @@ describe('a proposal over MCP', () => {
 })
 
 describe('a client that can open pages', () => {
-  const answered = (action: string): { readonly params: object, readonly opens: true } => ({ params: { inputResponses: { approval: { action } } }, opens: true })
+  const answered = (action: string): Required<Pick<ToolOptions, 'params' | 'opens'>> => ({ params: { inputResponses: { approval: { action } } }, opens: true })
 
   test('is asked to open the page, once; an "accept" that nobody stands behind changes nothing', async t => {
     const on = await stage(t)

@@ -1,5 +1,8 @@
 // MCP by hand: what a client writes on the wire in each era, and what comes back, with nothing between that could forgive a fault.
+import assert from 'node:assert/strict'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { JsonObject } from '../../src/catalog/catalog.ts'
+import { ENVELOPE_OUTPUT_SCHEMA } from '../../src/tools/envelope-schema.ts'
 
 export type Era = '2026-07-28' | '2025-11-25'
 export const ERAS: readonly Era[] = ['2026-07-28', '2025-11-25']
@@ -21,6 +24,11 @@ export interface SpeakOptions {
   readonly id?: number
   /** Of the client, where they are declared in each request. */
   readonly capabilities?: JsonObject
+}
+
+export interface CallOptions extends SpeakOptions {
+  /** Beside the name and the arguments. */
+  readonly params?: JsonObject
 }
 
 let lastId = 0
@@ -66,9 +74,23 @@ function messageOf (text: string, type: string): unknown {
   return JSON.parse(data.at(-1)!)
 }
 
-/** A tool call. @returns the result of JSON-RPC, or throws the whole answer */
-export async function callTool (url: string, token: string, name: string, args: JsonObject, options: SpeakOptions = {}): Promise<any> {
-  const said = await speak(url, 'tools/call', { name, arguments: args }, { ...options, token })
-  if (said.message?.result === undefined) throw Object.assign(new Error(JSON.stringify(said.message)), { said })
-  return said.message.result
+/** A tool call, the result of which is as every result has to be. @returns the result of JSON-RPC, or throws the whole answer */
+export async function callTool (url: string, token: string, name: string, args: JsonObject, options: CallOptions = {}): Promise<any> {
+  const { params, ...rest } = options
+  const said = await speak(url, 'tools/call', { name, arguments: args, ...params }, { ...rest, token })
+  const result = said.message?.result
+  if (result === undefined) throw Object.assign(new Error(JSON.stringify(said.message)), { said })
+  requireGood(result)
+  return result
+}
+
+/** A client that validates throws away what does not conform, after the action has run. */
+const conforms = new Ajv2020().compile(ENVELOPE_OUTPUT_SCHEMA)
+
+function requireGood (result: any): void {
+  // It asks the client for something first.
+  if (result.resultType === 'input_required') return
+  assert.deepEqual(JSON.parse(result.content[0].text), result.structuredContent)
+  assert.ok(conforms(result.structuredContent), JSON.stringify(conforms.errors))
+  assert.equal(result.isError === true, result.structuredContent.outcome === 'rejected')
 }
