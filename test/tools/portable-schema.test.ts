@@ -8,26 +8,13 @@ import { portableSchema } from '../../src/tools/portable-schema.ts'
 import { Losses } from '../../src/tools/schema-loss.ts'
 import { strictSchema, withoutAbsent } from '../../src/tools/strict-schema.ts'
 import { actionIdOf, toolNameOf } from '../../src/tools/tool-name.ts'
+import { assertPortable } from './portable.ts'
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false, allowUnionTypes: true })
 const accepts = (schema: JsonObject, value: Json): boolean => ajv.validate(schema, value)
 const object = (properties: JsonObject, more: JsonObject = {}): JsonObject =>
   ({ type: 'object', additionalProperties: false, properties, ...more })
 const keywordsLost = (schema: JsonObject): readonly string[] => portableSchema(schema).losses.map(({ pointer, keyword }) => `${pointer || '/'} ${keyword}`)
-
-/** Nothing of what some provider refuses. */
-function assertPortable (schema: JsonObject, at = ''): void {
-  const refused = ['$ref', '$defs', 'oneOf', 'allOf', 'not', 'if', 'then', 'else', 'prefixItems', 'patternProperties', 'dependentRequired', 'unevaluatedProperties']
-  for (const keyword of refused) assert.ok(!Object.hasOwn(schema, keyword), `${at} ${keyword}`)
-  assert.ok(typeof schema['type'] === 'string' || Array.isArray(schema['anyOf']), `${at} has one type`)
-  if (at === '') assert.equal(schema['type'], 'object')
-  if (schema['type'] === 'object' && schema['properties'] !== undefined) {
-    assert.equal(schema['additionalProperties'], false)
-    for (const [name, property] of Object.entries(schema['properties'] as JsonObject)) assertPortable(property as JsonObject, `${at}/${name}`)
-  }
-  if (schema['type'] === 'array') assertPortable(schema['items'] as JsonObject, `${at}/items`)
-  for (const [index, branch] of ((schema['anyOf'] ?? []) as JsonObject[]).entries()) assertPortable(branch, `${at}/anyOf/${index}`)
-}
 
 const AWKWARD: ReadonlyArray<{ name: string, schema: JsonObject, lost: readonly string[], good: readonly Json[] }> = [
   {
