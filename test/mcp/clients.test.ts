@@ -1,26 +1,39 @@
 // The clients that agents use, offline, against a whole broker. What each of them says happened is held against the shop's own ledger.
 import assert from 'node:assert/strict'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { mkdtempSync, rmSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { JsonObject } from '../../src/catalog/catalog.ts'
 import { NO_ALIASES } from '../../src/consent/principals.ts'
-import { ADDRESS, CHANGE, consentStage, OTHER_ADDRESS } from '../consent/stage.ts'
+import { ADDRESS, CHANGE, consentStage, editYaml, OTHER_ADDRESS, type StageOptions } from '../consent/stage.ts'
 import { makeShopSite, startTestBroker, type ShopSite, type TestBroker } from '../support/broker.ts'
 import { CLIENTS, inspector, openingPages, type RealClient } from './clients.ts'
+import { addReads, READS } from './wide.ts'
 
 let site: ShopSite
 let broker: TestBroker
 const home = mkdtempSync(join(tmpdir(), 'aval-inspector-'))
 const inspectors = [inspector('legacy', home), inspector('modern', home)]
 
+/** The revisions that clients named. */
+const spoken = new Set<unknown>()
+const hear = (message: unknown): void => {
+  const { url, headers } = (message as { readonly request: IncomingMessage }).request
+  // The first message of the older era names none there.
+  if (url === '/mcp' && headers['mcp-protocol-version'] !== undefined) spoken.add(headers['mcp-protocol-version'])
+}
+
 before(async () => {
+  subscribe('http.server.request.start', hear)
   site = await makeShopSite({ deployMs: 60_000 })
   broker = await startTestBroker(site)
 })
 
 after(async () => {
+  unsubscribe('http.server.request.start', hear)
   await broker.close()
   await site.shop.close()
   site.remove()
@@ -28,6 +41,7 @@ after(async () => {
 })
 
 const ORIGIN = 'https://approvals.example'
+const PEOPLE: NonNullable<StageOptions['people']> = () => ({ origin: ORIGIN, principals: NO_ALIASES, rolesOf: async () => null })
 const CHANGE_TOOL = CHANGE.replace('.', '_')
 const ORDER: JsonObject = { customer_id: 'cus_1001', sku: 'TEA-250', quantity: 1, max_total_minor: 5000 }
 const ledger = (effect: string): number => site.shop.ledger.filter(entry => entry.effect === effect).length
@@ -37,8 +51,9 @@ const customersRead = (): number => site.shop.requests.filter(({ method, target 
 /** Says of nothing that it failed: the model reads what was rejected. */
 const SILENT = new Set(['OpenAI Agents'])
 
-function journey ({ name, connect }: RealClient): void {
+function journey ({ name, era, connect }: RealClient): void {
   test(`${name}: list, read, write, refusal, unknown and pending`, async () => {
+    spoken.clear()
     // A tenant of its own, so that the clients do not wait for each other's deployments.
     const client = await connect(broker.agentsUrl, await site.token({ tenant: name.replaceAll(/\W+/g, '-') }))
     try {
@@ -74,6 +89,7 @@ function journey ({ name, connect }: RealClient): void {
       const started = await client.call('start_deployment_v1', { revision: 'abcd1234' })
       assert.deepEqual([started.envelope.outcome, started.envelope.pending_on, started.failed], ['pending', 'upstream', false])
       assert.equal(ledger('deployment.accepted'), deployments + 1)
+      assert.deepEqual([...spoken], [era])
     } finally {
       await client.close()
     }
@@ -82,7 +98,7 @@ function journey ({ name, connect }: RealClient): void {
 
 function consent ({ name, connect }: RealClient): void {
   test(`${name}: a proposal is asked for, carried out once when a person has approved it, and not at all when it was denied`, async t => {
-    const on = await consentStage(t, 'sqlite', { people: () => ({ origin: ORIGIN, principals: NO_ALIASES, rolesOf: async () => null }) })
+    const on = await consentStage(t, 'sqlite', { people: PEOPLE })
     const client = await connect(on.broker.agentsUrl, on.token)
     t.after(() => client.close())
     const args = { customer_id: 'cus_1001', destination: ADDRESS }
@@ -109,6 +125,8 @@ function consent ({ name, connect }: RealClient): void {
   })
 }
 
+const idIn = (page: string): string => page.split('/').at(-1)!
+
 describe('clients', () => {
   for (const client of [...CLIENTS, ...inspectors]) journey(client)
 })
@@ -117,23 +135,54 @@ describe('clients, where a person is asked', () => {
   for (const client of [...CLIENTS, ...inspectors]) consent(client)
 
   test('MCP SDK 2 that can open pages opens the one of the proposal, and the same call goes on when the person has decided there', async t => {
-    const on = await consentStage(t, 'sqlite', { people: () => ({ origin: ORIGIN, principals: NO_ALIASES, rolesOf: async () => null }) })
+    const on = await consentStage(t, 'sqlite', { people: PEOPLE })
     const opened: string[] = []
     const client = await openingPages(on.broker.agentsUrl, on.token, async url => {
       opened.push(url)
-      await on.approve(url.split('/').at(-1)!)
+      await on.approve(idIn(url))
+      return 'accept'
     })
     t.after(() => client.close())
     const { envelope, failed } = await client.call(CHANGE_TOOL, { customer_id: 'cus_1001', destination: ADDRESS })
     assert.deepEqual([envelope.outcome, failed, on.effects()], ['completed', false, 1])
-    assert.deepEqual(opened, [`${ORIGIN}/approvals/${envelope.proposal?.id ?? opened[0]!.split('/').at(-1)}`])
+    assert.equal(opened.length, 1)
+    const id = idIn(opened[0]!)
+    assert.equal(opened[0], `${ORIGIN}/approvals/${id}`)
+    const { state, attemptId } = await on.record(id)
+    assert.deepEqual([state, attemptId], ['consumed', envelope.attempt_id])
+  })
+
+  test('MCP SDK 2 whose user declines takes the proposal back, and nothing is done', async t => {
+    const on = await consentStage(t, 'sqlite', { people: PEOPLE })
+    const opened: string[] = []
+    const client = await openingPages(on.broker.agentsUrl, on.token, async url => {
+      opened.push(url)
+      return 'decline'
+    })
+    t.after(() => client.close())
+    const { envelope, failed } = await client.call(CHANGE_TOOL, { customer_id: 'cus_1001', destination: ADDRESS })
+    assert.deepEqual([envelope.error.code, failed, opened.length], ['PROPOSAL_WITHDRAWN', true, 1])
+    assert.deepEqual([(await on.record(idIn(opened[0]!))).state, on.writes().length, on.effects()], ['withdrawn', 0, 0])
   })
 })
 
-for (const one of inspectors) {
-  test(`${one.name}: its linter finds nothing to say about the schemas`, async () => {
-    const { code, stderr } = await one.lint(broker.agentsUrl, await site.token())
-    assert.equal(code, 0, stderr)
-    assert.doesNotMatch(stderr, /warning|error/i)
+for (const { name, connect, lint } of inspectors) {
+  test(`${name}: its linter finds nothing to say about the schemas, those of the tools that are no actions among them`, async t => {
+    const on = await consentStage(t, 'sqlite', {
+      people: PEOPLE,
+      edit: site => {
+        addReads(site)
+        const actions = [CHANGE, ...READS.map(read => `${read}.v1`)]
+        editYaml(site, 'policy.yaml', policy => policy.setIn(['roles', 'many'], policy.createNode({ actions, core: [CHANGE] })))
+      },
+    })
+    const token = await on.site.token({ roles: ['many'] })
+    const listed = await (await connect(on.broker.agentsUrl, token)).list()
+    assert.deepEqual(listed, ['attempt_get', 'search_actions', 'proposal_get', 'proposal_commit', 'proposal_withdraw', CHANGE_TOOL])
+    for (const [url, as] of [[broker.agentsUrl, await site.token()], [on.broker.agentsUrl, token]] as const) {
+      const { code, stderr } = await lint(url, as)
+      assert.equal(code, 0, stderr)
+      assert.doesNotMatch(stderr, /warning|error/i)
+    }
   })
 }

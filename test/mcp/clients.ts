@@ -8,6 +8,7 @@ import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextproto
 import { Agent, MCPServerStreamableHttp, Runner, setTracingDisabled, type AgentOutputItem, type Model, type ModelRequest } from '@openai/agents'
 import type { JsonObject } from '../../src/catalog/catalog.ts'
 import { startProgram } from '../support/program.ts'
+import type { Era } from './speak.ts'
 
 setTracingDisabled(true)
 
@@ -26,6 +27,8 @@ export interface ConnectedClient {
 
 export interface RealClient {
   readonly name: string
+  /** Which it speaks with a server that speaks both. */
+  readonly era: Era
   connect (url: string, token: string): Promise<ConnectedClient>
 }
 
@@ -35,6 +38,7 @@ const calledBy = (result: any): Called => ({ envelope: result.structuredContent 
 
 const sdkV1: RealClient = {
   name: 'MCP SDK 1',
+  era: '2025-11-25',
   async connect (url, token) {
     const client = new ClientV1({ name: 'test', version: '1' })
     await client.connect(new TransportV1(new URL(`${url}/mcp`), { requestInit: { headers: authorization(token) } }))
@@ -46,8 +50,9 @@ const sdkV1: RealClient = {
   },
 }
 
-const sdkV2 = (mode: 'auto' | 'legacy'): RealClient => ({
+export const sdkV2 = (mode: 'auto' | 'legacy'): RealClient => ({
   name: `MCP SDK 2, ${mode}`,
+  era: mode === 'auto' ? '2026-07-28' : '2025-11-25',
   connect: (url, token) => connectV2(new ClientV2({ name: 'test', version: '1' }, { versionNegotiation: { mode } }), url, token),
 })
 
@@ -60,18 +65,18 @@ async function connectV2 (client: ClientV2, url: string, token: string): Promise
   }
 }
 
-/** One that says that it can open pages, and that its user has done what was to be done there. */
-export function openingPages (url: string, token: string, open: (page: string) => Promise<void>): Promise<ConnectedClient> {
+/** One that says that it can open pages, and what its user has done there. */
+export function openingPages (url: string, token: string, open: (page: string) => Promise<'accept' | 'decline'>): Promise<ConnectedClient> {
   const client = new ClientV2({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' }, capabilities: { elicitation: { url: {} } } })
   client.setRequestHandler('elicitation/create', async ({ params }) => {
-    await open((params as { readonly url: string }).url)
-    return { action: 'accept' }
+    return { action: await open((params as { readonly url: string }).url) }
   })
   return connectV2(client, url, token)
 }
 
 const aiSdk: RealClient = {
   name: 'AI SDK',
+  era: '2026-07-28',
   async connect (url, token) {
     const client = await createMCPClient({ transport: { type: 'http', url: `${url}/mcp`, headers: authorization(token) } })
     const tools = await client.tools()
@@ -85,6 +90,7 @@ const aiSdk: RealClient = {
 
 const langChain: RealClient = {
   name: 'LangChain',
+  era: '2025-11-25',
   async connect (url, token) {
     const client = new MultiServerMCPClient({ aval: { transport: 'http', url: `${url}/mcp`, headers: authorization(token) } })
     const tools = await client.getTools()
@@ -131,6 +137,7 @@ class OneCall implements Model {
 
 const openaiAgents: RealClient = {
   name: 'OpenAI Agents',
+  era: '2026-07-28',
   async connect (url, token) {
     const server = new MCPServerStreamableHttp({ url: `${url}/mcp`, requestInit: { headers: authorization(token) } })
     await server.connect()
@@ -164,6 +171,7 @@ export const inspector = (era: 'legacy' | 'modern', home: string): RealClient & 
   }
   return {
     name: `Inspector, ${era}`,
+    era: era === 'modern' ? '2026-07-28' : '2025-11-25',
     async connect (url, token) {
       return {
         list: async () => JSON.parse((await ask(url, token, ['--method', 'tools/list'])).stdout).tools.map((tool: any) => tool.name),

@@ -1,32 +1,27 @@
 // What is listed where there is too much to list, and who is told that the list has changed.
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { test } from 'node:test'
+import { test, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { BUNDLED } from '../../src/commands/demo/sheets.ts'
 import { CatalogFaults } from '../../src/catalog/catalog.ts'
 import { edited } from '../invariants/ground.ts'
-import { makeShopSite, makeSite, startTestBroker, type Site, type TestBroker } from '../support/broker.ts'
-import { callTool, ERAS, speak } from './speak.ts'
+import { makeShopSite, startTestBroker, type ShopSite, type TestBroker } from '../support/broker.ts'
+import { sdkV2 } from './clients.ts'
+import { callTool, ERAS, speak, type Era } from './speak.ts'
+import { addReads, READS } from './wide.ts'
 
-const READ = readFileSync(join(BUNDLED.actionsFolder, 'shop/get_customer.v1.yaml'), 'utf8')
-const names = Array.from({ length: 60 }, (_, index) => `read_number_${String(index).padStart(2, '0')}`)
-
-/** Sixty reads that differ in their name alone, and roles that grant them. */
-async function wide (roles: string): Promise<Site> {
-  const upstream = readFileSync(join(BUNDLED.actionsFolder, 'shop/upstream.yaml'), 'utf8')
-  const files = Object.fromEntries(names.map(name => [
-    `actions/shop/${name}.v1.yaml`, READ.replace('action: get_customer', `action: ${name}`).replace(/^title: .*$/m, `title: ${name.replaceAll('_', ' ')}`),
-  ]))
-  const secrets = upstream.replaceAll(/secret: "?[^",}]+"?/g, 'secret: "env:SHOP_KEY"')
-  return makeSite({
-    openapi: BUNDLED.openapiFolder, env: { SHOP_KEY: 'a-key-of-no-shop' },
-    files: { ...files, 'actions/shop/upstream.yaml': secrets, 'actions/policy.yaml': roles },
+/** Sixty reads beside the bundled actions, and roles that grant them. */
+async function wide (t: TestContext, roles: string): Promise<ShopSite> {
+  const site = await makeShopSite()
+  t.after(async () => {
+    await site.shop.close()
+    site.remove()
   })
+  addReads(site)
+  edited(site, 'actions/policy.yaml', () => roles)
+  return site
 }
 
-const all = names.map(name => `${name}.v1`)
+const all = READS.map(name => `${name}.v1`)
 const POLICY = `roles:
   many: {actions: [${all.join(', ')}], core: [read_number_03.v1, read_number_01.v1]}
   open: [${all.join(', ')}]
@@ -36,31 +31,15 @@ const POLICY = `roles:
 `
 
 test('with more than twenty actions the core ones are listed and the others are found, whole, and can be called', async t => {
-  const site = await wide(POLICY)
+  const site = await wide(t, POLICY)
   const broker = await startTestBroker(site)
-  t.after(async () => {
-    await broker.close()
-    site.remove()
-  })
+  t.after(() => broker.close())
   const url = broker.agentsUrl
-  const listed = async (roles: readonly string[]): Promise<readonly string[]> => {
-    const token = await site.token({ roles })
-    const tools: string[] = []
-    let cursor: string | undefined
-    do {
-      const { result } = (await speak(url, 'tools/list', cursor === undefined ? {} : { cursor }, { token })).message
-      tools.push(...result.tools.map((tool: any) => tool.name))
-      cursor = result.nextCursor
-    } while (cursor !== undefined)
-    return tools
-  }
+  const listed = async (roles: readonly string[]): Promise<readonly string[]> => (await pagesOf(url, await site.token({ roles }))).flat()
   assert.deepEqual(await listed(['many']), ['attempt_get', 'search_actions', 'read_number_01_v1', 'read_number_03_v1'])
   assert.deepEqual(await listed(['few']), ['attempt_get', 'read_number_00_v1', 'read_number_01_v1', 'read_number_02_v1'])
-  assert.deepEqual(await listed(['twenty']), ['attempt_get', ...names.slice(0, 20).map(name => `${name}_v1`)])
+  assert.deepEqual(await listed(['twenty']), ['attempt_get', ...READS.slice(0, 20).map(name => `${name}_v1`)])
   assert.deepEqual(await listed(['twenty_one']), ['attempt_get', 'search_actions', 'read_number_03_v1'])
-  // A role that names no core has none to leave out; its list comes in pages.
-  assert.deepEqual(await listed(['open']), ['attempt_get', ...names.map(name => `${name}_v1`)])
-
   const token = await site.token({ roles: ['many'] })
   const found: any[] = []
   let cursor: string | null = null
@@ -70,27 +49,55 @@ test('with more than twenty actions the core ones are listed and the others are 
     found.push(...structuredContent.result.actions)
     cursor = structuredContent.result.next_cursor
   } while (cursor !== null)
-  assert.deepEqual(found.map(one => one.tool), names.map(name => `${name}_v1`))
+  assert.deepEqual(found.map(one => one.tool), READS.map(name => `${name}_v1`))
   const one = (await callTool(url, token, 'search_actions', { query: 'NUMBER 42' })).structuredContent.result.actions
   assert.deepEqual(one.map((action: any) => action.action), ['read_number_42.v1'])
   const contract = (await broker.get(token, '/v1/actions/read_number_42.v1')).body.action
   assert.deepEqual(one[0], { tool: 'read_number_42_v1', ...contract })
-  const called = await callTool(url, token, 'read_number_42_v1', { customer_id: 'cus_1' })
-  assert.notEqual(called.structuredContent.error.code, 'UNKNOWN_ACTION')
+  const asked = site.shop.requests.length
+  const called = (await callTool(url, token, one[0].tool, { customer_id: 'cus_1001' })).structuredContent
+  assert.deepEqual([called.outcome, called.result.customer_id, site.shop.requests.length], ['completed', 'cus_1001', asked + 1])
   assert.deepEqual((await callTool(url, await site.token({ roles: ['few'] }), 'search_actions', { query: '42' })).structuredContent.result.actions, [])
 })
 
-test('a core action that the role does not grant refuses the load', async () => {
-  const site = await wide(`roles:\n  many: {actions: [read_number_00.v1], core: [read_number_00.v1, read_number_01.v1]}\n`)
-  try {
-    await assert.rejects(startTestBroker(site), (error: unknown) => {
-      assert.ok(error instanceof CatalogFaults)
-      assert.deepEqual(error.faults.map(({ file, line, rule }) => [file, line, rule]), [['policy.yaml', 2, 'core-not-granted']])
-      return true
-    })
-  } finally {
-    site.remove()
+test('a role of more than twenty actions that names no core lists them all, in pages, in both eras, and there is nothing to search for', async t => {
+  const site = await wide(t, POLICY)
+  const broker = await startTestBroker(site)
+  t.after(() => broker.close())
+  const token = await site.token({ roles: ['open'] })
+  const all = ['attempt_get', ...READS.map(name => `${name}_v1`)]
+  for (const era of ERAS) {
+    const pages = await pagesOf(broker.agentsUrl, token, era)
+    assert.deepEqual(pages.map(page => page.length), [51, 10], era)
+    assert.deepEqual(pages.flat(), all, 'each once, and in order')
   }
+  // Clients follow the pages by themselves.
+  for (const mode of ['auto', 'legacy'] as const) {
+    const client = await sdkV2(mode).connect(broker.agentsUrl, token)
+    t.after(() => client.close())
+    assert.deepEqual(await client.list(), all, mode)
+  }
+})
+
+/** The names of the tools, a list a page. */
+async function pagesOf (url: string, token: string, era: Era = '2026-07-28'): Promise<ReadonlyArray<readonly string[]>> {
+  const pages: Array<readonly string[]> = []
+  let cursor: string | undefined
+  do {
+    const { result } = (await speak(url, 'tools/list', cursor === undefined ? {} : { cursor }, { token, era })).message
+    pages.push(result.tools.map((tool: any) => tool.name))
+    cursor = result.nextCursor
+  } while (cursor !== undefined)
+  return pages
+}
+
+test('a core action that the role does not grant refuses the load', async t => {
+  const site = await wide(t, `roles:\n  many: {actions: [read_number_00.v1], core: [read_number_00.v1, read_number_01.v1]}\n`)
+  await assert.rejects(startTestBroker(site), (error: unknown) => {
+    assert.ok(error instanceof CatalogFaults)
+    assert.deepEqual(error.faults.map(({ file, line, rule }) => [file, line, rule]), [['policy.yaml', 2, 'core-not-granted']])
+    return true
+  })
 })
 
 test('a stream that listens ends with the token that opened it', async t => {

@@ -5,7 +5,7 @@ import { describe, test, type TestContext } from 'node:test'
 import type { JsonObject } from '../../src/catalog/catalog.ts'
 import { NO_ALIASES } from '../../src/consent/principals.ts'
 import { eventually } from '../invariants/ground.ts'
-import { ADDRESS, CHANGE, consentStage, editYaml, type Stage, type StageOptions } from '../consent/stage.ts'
+import { ADDRESS, CHANGE, consentStage, editYaml, OTHER_ADDRESS, type Stage, type StageOptions } from '../consent/stage.ts'
 import { callTool, ERAS, speak, type Era } from './speak.ts'
 
 const TOOL = CHANGE.replace('.', '_')
@@ -152,6 +152,33 @@ describe('a client that can open pages', () => {
     await on.approve(id)
     const done = (await tool(on, TOOL, args, answered('accept'))).structuredContent
     assert.deepEqual([done.outcome, on.effects(), (await on.record(id)).state], ['completed', 1, 'consumed'])
+  })
+
+  test('that comes back with other arguments, or as another run, asks for something else: what was approved is not carried out, and stays approved', async t => {
+    const on = await stage(t)
+    await tool(on, TOOL, args, { opens: true })
+    const id = (await on.call()).body.proposal.id
+    await on.approve(id)
+    const others: ReadonlyArray<readonly [Pick<Stage, 'broker' | 'token'>, JsonObject]> = [
+      [on, { ...args, customer_id: 'cus_1002' }], [on, { ...args, destination: OTHER_ADDRESS }],
+      [{ ...on, token: await on.site.token({ run: 'run-2' }) }, args],
+    ]
+    for (const [as, other] of others) {
+      const said = (await tool(as, TOOL, other, answered('accept'))).structuredContent
+      assert.deepEqual([said.outcome, said.pending_on, said.proposal.state], ['pending', 'consent', 'pending'], JSON.stringify(other))
+      assert.notEqual(said.proposal.id, id)
+      assert.deepEqual([on.writes().length, (await on.record(id)).state], [0, 'approved'])
+    }
+  })
+
+  test('may say "accept" again: it is carried out once', async t => {
+    const on = await stage(t)
+    await tool(on, TOOL, args, { opens: true })
+    await on.approve((await on.call()).body.proposal.id)
+    const [done, ...again] = await Promise.all([1, 2, 3].map(() => tool(on, TOOL, args, answered('accept'))))
+    again.push(await tool(on, TOOL, args, answered('accept')))
+    for (const { structuredContent } of again) assert.equal(structuredContent.attempt_id, done.structuredContent.attempt_id, JSON.stringify(structuredContent))
+    assert.deepEqual([on.writes().length, on.effects()], [1, 1])
   })
 
   test('takes the proposal back with a "decline", and what was denied stays so whatever it says', async t => {
