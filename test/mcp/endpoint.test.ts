@@ -111,9 +111,14 @@ describe('who is let in', () => {
 
   test('another origin and another host are refused, the own origin is served', async () => {
     const token = await site.token()
+    const [done, asked] = [site.shop.ledger.length, site.shop.requests.length]
     for (const origin of ['https://evil.example', 'null', 'http://localhost:1', 'http://127.0.0.1', `${url}.evil.example`]) {
-      assert.equal((await speak(url, 'tools/list', {}, { token, headers: { origin } })).status, 403, origin)
+      for (const era of ERAS) {
+        const call = { name: 'place_order_v1', arguments: ORDER }
+        assert.equal((await speak(url, 'tools/call', call, { token, era, headers: { origin } })).status, 403, `${era} ${origin}`)
+      }
     }
+    assert.deepEqual([site.shop.ledger.length, site.shop.requests.length], [done, asked])
     assert.equal((await speak(url, 'tools/list', {}, { token, headers: { origin: url } })).status, 200)
   })
 

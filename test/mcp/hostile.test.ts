@@ -10,7 +10,7 @@ import { MIRROR_FILES, READ_KEY, startMirror, tellingForms, WRITE_KEY } from '..
 import { makeShopSite, makeSite, startBrokerProcess, startTestBroker, type BrokerProcess, type Site } from '../support/broker.ts'
 import { whole } from '../support/hostile-modes.ts'
 import { startHostileUpstream, type HostileUpstream } from '../support/hostile-upstream.ts'
-import { callTool, ERAS, post, speak, type Era } from './speak.ts'
+import { callTool, ERAS, post, speak, written, type Era } from './speak.ts'
 
 async function shop (t: TestContext) {
   const site = await makeShopSite()
@@ -47,18 +47,32 @@ test('of 400 calls of two clients at once, with the same ids, none is answered w
   assert.deepEqual([told, crossed], [400, []])
 })
 
-test('a host that is not served is refused before anything is read', async t => {
+test('a page of another site, and a host that is not served, call nothing with a message and a token that are good', async t => {
   const { url, site } = await shop(t)
-  const { hostname, port } = new URL(url)
   const token = await site.token()
-  const status = await new Promise(resolve => {
-    request({ hostname, port, path: '/mcp', method: 'POST', headers: { host: 'evil.example', authorization: `Bearer ${token}` } }, answer => {
-      answer.resume()
-      resolve(answer.statusCode)
-    }).end('{}')
-  })
-  assert.equal(status, 421)
+  const params = { name: 'place_order_v1', arguments: { customer_id: 'cus_1001', sku: 'TEA-250', quantity: 1, max_total_minor: 5000 } }
+  const [done, asked] = [site.shop.ledger.length, site.shop.requests.length]
+  const rows = [[{ origin: 'https://evil.example' }, 403], [{ origin: 'null' }, 403], [{ host: 'evil.example' }, 421], [{ host: `evil.example:${new URL(url).port}` }, 421]] as const
+  for (const era of ERAS) {
+    for (const [headers, status] of rows) {
+      assert.equal(await statusOf(url, written('tools/call', params, { token, era, headers })), status, `${era} ${JSON.stringify(headers)}`)
+    }
+  }
+  assert.deepEqual([site.shop.ledger.length, site.shop.requests.length], [done, asked])
+  // It was the message that it should be.
+  for (const era of ERAS) assert.equal(await statusOf(url, written('tools/call', params, { token: await site.token(), era })), 200, era)
+  assert.equal(site.shop.ledger.length, done + ERAS.length)
 })
+
+/** fetch sends a Host of its own. */
+function statusOf (url: string, { body, headers }: ReturnType<typeof written>): Promise<number> {
+  return new Promise((resolve, reject) => {
+    request(`${url}/mcp`, { method: 'POST', headers }, answer => {
+      answer.resume()
+      answer.once('end', () => resolve(answer.statusCode!))
+    }).once('error', reject).end(body)
+  })
+}
 
 test('a state and answers that nobody asked for change nothing, and no tool decides anything', async t => {
   const { url, site } = await shop(t)
@@ -127,6 +141,16 @@ describe('what an upstream tells', () => {
       })
       return hostile
     })
+    const climbing = ['..', '.', '../admin', '..\\admin', '..%2fadmin', '%2e%2e', 'a/../../admin', 'one?admin=1', 'one#x', '@admin']
+    for (const era of ERAS) {
+      for (const tool of ['look_v1', 'act_v1']) {
+        for (const form of climbing) {
+          const { structuredContent: { outcome, sent, error }, isError } = await callTool(broker.agentsUrl, token, tool, { form }, { era })
+          assert.deepEqual([isError, outcome, sent, error.code], [true, 'rejected', false, 'INVALID_ARGUMENTS'], `${era} ${tool} ${form}`)
+        }
+      }
+    }
+    assert.deepEqual(upstream.ledger, [])
     for (const era of ERAS) {
       for (const tool of ['look_v1', 'act_v1']) {
         const said = await wholeAnswer(broker.agentsUrl, token, era, tool, `form-${era}`, `${era}-${tool}`)
@@ -135,17 +159,32 @@ describe('what an upstream tells', () => {
       }
     }
     assert.doesNotMatch(broker.log(), /hunter2/)
-    const before = upstream.ledger.length
-    for (const form of ['../admin', '..%2fadmin', '..', 'a/../../admin', 'one?admin=1', 'one#x', '@admin']) {
-      const said = await wholeAnswer(broker.agentsUrl, token, '2026-07-28', 'look_v1', form, form)
-      assert.match(said, /"outcome":"(rejected|completed)"/)
-    }
     for (const { path, headers, body } of upstream.ledger) {
-      assert.match(path, /^\/mirror\/[^/?#]*$/)
+      assert.ok(ERAS.some(era => path === `/mirror/form-${era}`), path)
       assert.ok(Object.keys(headers).length > 0 && !`${path} ${JSON.stringify(headers)} ${body}`.includes(token.split('.')[2]!))
     }
     assert.deepEqual(new Set(upstream.ledger.map(({ method }) => method)), new Set(['GET', 'POST']))
-    assert.ok(upstream.ledger.length - before <= 7)
+  })
+
+  test('a view just under its limit, all of it quotes, is at most 64 KiB of text', async t => {
+    // The limit counts the view as JSON, in which a quote takes two bytes.
+    const LIMIT = 32 * 1024
+    const quotes = (count: number): string => '"'.repeat(count)
+    const fits = Math.floor((LIMIT - JSON.stringify({ said: '' }).length) / 2)
+    const { broker, token } = await mirror(t, async () => {
+      const hostile = await startHostileUpstream()
+      hostile.mode('mirror', (socket, { path }) => {
+        const said = quotes(path.endsWith('more') ? fits + 1 : fits)
+        socket.write(whole(200, ['Content-Type: application/json'], JSON.stringify({ id: 'one', said })))
+      })
+      return hostile
+    })
+    for (const era of ERAS) {
+      const { content, structuredContent } = await callTool(broker.agentsUrl, token, 'look_v1', { form: 'most' }, { era })
+      assert.deepEqual([structuredContent.outcome, structuredContent.result], ['completed', { said: quotes(fits) }])
+      assert.ok(Buffer.byteLength(content[0].text) <= 64 * 1024, `${Buffer.byteLength(content[0].text)} bytes`)
+      assert.equal((await callTool(broker.agentsUrl, token, 'look_v1', { form: 'more' }, { era })).structuredContent.error.code, 'RESULT_TOO_LARGE')
+    }
   })
 
   test('of an answer of 5 MB a model gets at most 64 KiB, and the broker holds less than a third more than when it is idle', async t => {

@@ -31,11 +31,19 @@ export interface CallOptions extends SpeakOptions {
   readonly params?: JsonObject
 }
 
+const OF_EVERY_POST = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+
 let lastId = 0
 
 /** @param url of the agents listener */
 export async function speak (url: string, method: string, params: JsonObject, options: SpeakOptions = {}): Promise<Spoken> {
-  const { era = '2026-07-28', token, meta = {}, signal, capabilities = {}, id = ++lastId } = options
+  const { body, headers } = written(method, params, options)
+  return post(url, body, headers, options.signal)
+}
+
+/** The request as it stands on the wire. */
+export function written (method: string, params: JsonObject, options: SpeakOptions = {}): { readonly body: string, readonly headers: Readonly<Record<string, string>> } {
+  const { era = '2026-07-28', token, meta = {}, capabilities = {}, id = ++lastId } = options
   const modern = era === '2026-07-28'
   const envelope = modern
     ? {
@@ -47,19 +55,23 @@ export async function speak (url: string, method: string, params: JsonObject, op
   const all = { ...meta, ...envelope }
   const name = params['name']
   const message = { jsonrpc: '2.0', id, method, params: { ...params, ...(Object.keys(all).length === 0 ? {} : { _meta: all }) } }
-  return post(url, JSON.stringify(message), {
-    ...(token === null || token === undefined ? {} : { authorization: `Bearer ${token}` }),
-    'mcp-protocol-version': era,
-    ...(modern ? { 'mcp-method': method } : {}),
-    ...(modern && typeof name === 'string' ? { 'mcp-name': name } : {}),
-    ...options.headers,
-  }, signal)
+  return {
+    body: JSON.stringify(message),
+    headers: {
+      ...OF_EVERY_POST,
+      ...(token === null || token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      'mcp-protocol-version': era,
+      ...(modern ? { 'mcp-method': method } : {}),
+      ...(modern && typeof name === 'string' ? { 'mcp-name': name } : {}),
+      ...options.headers,
+    },
+  }
 }
 
 export async function post (url: string, body: string, headers: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<Spoken> {
   const answer = await fetch(`${url}/mcp`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers },
+    headers: { ...OF_EVERY_POST, ...headers },
     body,
     signal: signal ?? null,
   })
