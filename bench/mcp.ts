@@ -61,7 +61,7 @@ const ITEM = '{"id":"{id}"}'
 /** In every answer of the upstream, however it is wrapped. */
 const BOTTLE = 'Stainless bottle'
 const CALLS_OF_BIG = 4
-/** The broker has read it, and tells why it shows nothing of it. */
+/** The broker reads on to its limit, and shows nothing of what was cut there. */
 const NOT_SHOWN = 'RESULT_INVALID'
 /** The packages hand it on. */
 const WHOLE = 'x'.repeat(5 * 1024 * 1024)
