@@ -26,6 +26,9 @@ export interface Entry {
   readonly owed: AttemptEvent | null
 }
 
+/** So far the store was with an attempt. */
+export type Acknowledged = Pick<AttemptRecord, 'tag' | 'revision' | 'state'>
+
 export type JournalOptions = Pick<LogOptions, 'folder' | 'onSynced' | 'onFault' | 'segmentBytesMax' | 'bytesMax' | 'ageMsMax' | 'create'>
 
 /** How the store has an attempt: all of a record that changes after it was sent. */
@@ -60,6 +63,8 @@ export class Journal {
   readonly #stops = new Map<string, string>()
   /** Names this replica for as long as its folder is kept. */
   readonly replica: string
+  /** What the store acknowledged after the canaries that the process before this one remembered last: no canary tells of its loss. */
+  readonly sinceSeen: ReadonlyMap<string, Acknowledged>
   #seen: Seen
   #lock: LockState
 
@@ -67,6 +72,7 @@ export class Journal {
     this.#folder = options.folder
     this.replica = found.replica ?? randomBytes(8).toString('hex')
     this.#live = found.live
+    this.sinceSeen = found.sinceSeen
     this.#seen = found.seen
     this.#lock = found.lock
     for (const [runKey, tag] of found.stops) this.#stops.set(runKey, tag)
@@ -191,6 +197,7 @@ export interface Found {
   readonly lock: LockState
   readonly live: Map<string, Entry>
   readonly stops: ReadonlyMap<string, string>
+  readonly sinceSeen: ReadonlyMap<string, Acknowledged>
 }
 
 /** From the latest segment whose beginning is whole: it says all that mattered when it was begun. */
@@ -200,19 +207,25 @@ export function readLatest (folder: string): Found {
   while (first > 0 && !readSegment(folder, names[first]!).includes(SNAPSHOT_END)) first--
   const live = new Map<string, Entry>()
   const stops = new Map<string, string>()
+  const sinceSeen = new Map<string, Acknowledged>()
   let replica: string | null = null
   let seen = NOTHING_SEEN
   let lock = NEVER_LOCKED_STATE
   for (const name of names.slice(Math.max(0, first))) {
     for (const told of linesOf(folder, name)) {
       if (told.t === 'replica') replica = told.id
-      if (told.t === 'seen') seen = told.seen
+      if (told.t === 'seen') {
+        seen = told.seen
+        sinceSeen.clear()
+      }
       if (told.t === 'lock') lock = laterLock(lock, told.state)
       if (told.t === 'stopped') stops.set(told.runKey, told.tag)
-      apply(live, told)
+      const ended = apply(live, told)
+      const now = told.t === 'told' ? told.record : told.t === 'is' ? ended?.record ?? live.get(told.later.id)?.record : undefined
+      if (now !== undefined) sinceSeen.set(now.id, { tag: now.tag, revision: now.revision, state: now.state })
     }
   }
-  return { replica, seen, lock, live, stops }
+  return { replica, seen, lock, live, stops, sinceSeen }
 }
 
 function * linesOf (folder: string, name: string): Generator<Line> {

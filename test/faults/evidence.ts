@@ -112,8 +112,8 @@ export function readEvidence (folder: string): Evidence {
 function lossesOf (nemesis: readonly NemesisLine[]): Evidence['losses'] {
   return nemesis.flatMap((line, at) => {
     if (!line.what.startsWith(STATE_LOSS_LINE)) return []
-    const isKilled = nemesis[at + 1]?.what === 'redis' && nemesis[at + 1]!.state === 'down'
-    const up = isKilled && !line.what.endsWith('flushall') ? nemesis.slice(at).find(({ what, state }) => what === 'redis' && state === 'up') : undefined
+    // One blow at a time falls on the store; others are meanwhile dealt to the brokers.
+    const up = line.what.endsWith('flushall') ? undefined : nemesis.slice(at).find(({ what, state }) => what === 'redis' && state === 'up')
     return [{ fromMs: line.t, toMs: up?.t ?? line.t + FLUSHED_WITHIN_MS }]
   })
 }

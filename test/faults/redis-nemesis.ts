@@ -71,10 +71,10 @@ const flush: Blow = async ({ pair, chronicle }) => {
   chronicle.count(`${STATE_LOSS}flushall`)
   await pair.primary.command('FLUSHALL')
 }
-const promotion: Blow = ground => down(ground, async () => {
+const promotion: Blow = ground => {
   ground.chronicle.count(`${STATE_LOSS}promotion`)
-  await ground.pair.failOver(ground.random.between(100, 900), ground.led)
-})
+  return ground.pair.failOver(ground.random.between(100, 900), ground.led, work => down(ground, work))
+}
 
 interface Row {
   readonly share: number

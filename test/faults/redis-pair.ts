@@ -33,16 +33,19 @@ export class RedisPair {
   get hasStandby (): boolean { return this.#standby !== null }
 
   /** The standby takes over while what the primary said last is not with it yet; the primary before becomes the standby. */
-  async failOver (lagMs: number, led: (port: number) => void): Promise<void> {
+  /** @param during whatever is handed to it takes as long as no server takes anything */
+  async failOver (lagMs: number, led: (port: number) => void, during: (work: () => Promise<void>) => Promise<void>): Promise<void> {
     const [old, next, link] = [this.#primary, this.#standby!, this.#link!]
     // What the partition holds back never arrives: acknowledged by the primary, unknown to the standby.
     const partition = link.partition('down', lagMs + 1_000)
     await sleep(lagMs)
-    await old.kill9()
-    await next.command('REPLICAOF', 'NO', 'ONE')
-    this.#primary = next
-    this.#standby = old
-    led(next.port)
+    await during(async () => {
+      await old.kill9()
+      await next.command('REPLICAOF', 'NO', 'ONE')
+      this.#primary = next
+      this.#standby = old
+      led(next.port)
+    })
     link.lead(next.port)
     await partition
     await old.restart()

@@ -56,6 +56,20 @@ test('what was sent is found again as it was, what ended as it ended, what is ow
   assert.deepEqual(kept.filter(one => one.kind === 'stopped'), [{ kind: 'stopped', tag: '05', runKey: 'run-key' }])
 })
 
+test('what the store acknowledged after the canaries that were remembered last is known after a crash, and nothing older', async t => {
+  const folder = folderFor(t)
+  const journal = await openJournal(t, folder)
+  const [before, ended, foreign] = [sent(), sent(), sent()]
+  await Promise.all([before, ended].map(record => journal.sending(record)))
+  journal.stands(settledOf(before))
+  journal.saw({ runId: 'abc', beats: { '00': 7 }, peers: {}, members: [] })
+  journal.stands(settledOf(ended))
+  await journal.told(settledOf(foreign))
+  const { sinceSeen } = readLatest(folder)
+  const asTold = ({ tag, revision, state }: AttemptRecord) => ({ tag, revision, state })
+  assert.deepEqual([...sinceSeen], [[ended.id, asTold(settledOf(ended))], [foreign.id, asTold(settledOf(foreign))]])
+})
+
 test('a sensitive result is not in the journal, however it ended', async t => {
   const folder = folderFor(t)
   const journal = await openJournal(t, folder)

@@ -3,12 +3,13 @@ import assert from 'node:assert/strict'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { unsent } from '../../src/attempts/attempt.ts'
 import type { JournalOptions } from '../../src/store/journal.ts'
 import { keysOf, WATCH_TAG } from '../../src/store/redis-keys.ts'
 import { StateRefused, StateUnavailable } from '../../src/store/store.ts'
 import { startTcpProxy } from '../support/tcp-proxy.ts'
-import { begun, done, draft, eventually, FREE, nameFor, reached, settle } from './drafts.ts'
+import { begun, done, draft, eventually, FREE, nameFor, neverSent, reached, settle } from './drafts.ts'
 import { folderFor, isOpenFor, replica, server, unavailable, whole } from './loss-ground.ts'
 
 test('everything is gone: it is found out, told again as it was, and what was under way is unknown', async t => {
@@ -71,6 +72,24 @@ test('the tail of the append-only file is gone after a restart: it is found out 
     return true
   }, 'a repeat is answered', 20_000)
   await eventually(async () => (await one.store.find(lost.id).catch(unavailable))?.state === 'unknown', 'it is unknown', 20_000)
+})
+
+test('an end is all that is gone, acknowledged after the latest canary: it is found out all the same, and told again', async t => {
+  const redis = await server(t)
+  const { store, told } = await replica(t, redis.url)
+  for (let round = 0; round < 5; round++) {
+    const sent = await reached(store, 'dispatched', { key: `k-${round}`, args: { a: round } })
+    // A canary or two.
+    await sleep(250)
+    const length = await redis.logLength()
+    await settle(store, sent, neverSent())
+    await redis.kill9()
+    await redis.truncateLog(length)
+    await redis.restart()
+    await eventually(async () => (await store.find(sent.id).catch(unavailable))?.state === 'settled', `round ${round}: its end is there`, 20_000)
+    assert.equal(told.lost.length, round + 1)
+    await whole(store)
+  }
 })
 
 test('while one replica has not told what it knows nothing is begun, marked, read or swept by any other; then everything goes on', async t => {
