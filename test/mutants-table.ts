@@ -71,7 +71,7 @@ export const MUTANTS: readonly Mutant[] = [
       "Promise.resolve({ kind: 'changed' as const, record: { ...attempt, state: 'dispatched' as const } }),",
     ]),
   mutant(3, 'what is lost behind the latest canary is not missed', LOSS, 'an end is all that is gone',
-    ['store/watch.ts', ' || await this.#hasForgotten()', '']),
+    ['store/watch.ts', ' || await this.acknowledged.isForgottenBy(this.#options.redis)', '']),
   mutant(2, 'a write is begun before its definition is kept', 'regressions/definition-before-begin', 'no attempt is begun before',
     ['execution/reserve.ts', "    if (keeping !== null) await reachState(services, 'definition', () => keeping)\n", '']),
   mutant(3, 'an end that is assumed stands against who knows it', 'regressions/overtaken', 'the end that a journal knows',

@@ -3,6 +3,7 @@
 // be, past the death of this process too.
 import { randomBytes } from 'node:crypto'
 import type { AttemptEvent, AttemptRecord } from '../attempts/attempt.ts'
+import type { Acknowledged } from './acknowledged.ts'
 import { laterLock, NEVER_LOCKED_STATE, type LockState } from './lock-store.ts'
 import { JournalLog, makeJournalFolder, readSegment, segmentsOf, SNAPSHOT_END, type LogOptions } from './journal-log.ts'
 
@@ -25,9 +26,6 @@ export interface Entry {
   /** What became of it, as its owner knows, and as the store was not told yet. */
   readonly owed: AttemptEvent | null
 }
-
-/** So far the store was with an attempt. */
-export type Acknowledged = Pick<AttemptRecord, 'tag' | 'revision' | 'state'>
 
 export type JournalOptions = Pick<LogOptions, 'folder' | 'onSynced' | 'onFault' | 'segmentBytesMax' | 'bytesMax' | 'ageMsMax' | 'create'>
 

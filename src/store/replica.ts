@@ -217,7 +217,7 @@ class Replica {
   async #note (held: AttemptRecord, advanced: Advanced): Promise<void> {
     if (advanced.kind === 'missing') return
     const { record } = advanced
-    this.#watch.acknowledged(record)
+    this.#watch.acknowledged.add(record)
     const isSender = this.#journal.entry(record.id)?.record.token === record.token
     this.#journal.stands(record)
     const isFurther = record.state !== held.state && record.state !== 'prepared' && record.state !== 'dispatched'

@@ -3,8 +3,8 @@
 // the proof of a loss. Then nothing is sent until every replica has told the store again what it knew.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { AttemptRecord } from '../attempts/attempt.ts'
-import type { Acknowledged, Journal } from './journal.ts'
+import { SinceBeat } from './acknowledged.ts'
+import type { Journal } from './journal.ts'
 import { lossOf, pairsOf, type Loss } from './loss.ts'
 import type { RedisConnection } from './redis-connection.ts'
 import { DEPARTED, keysOf, LOSS, MEMBERS, WATCH_TAG } from './redis-keys.ts'
@@ -51,6 +51,8 @@ interface Peer {
 
 export class Watch implements Canary {
   readonly replica: string
+  /** By the store, since the latest canary. */
+  readonly acknowledged: SinceBeat
   readonly #options: WatchOptions
   readonly #beats: Map<string, number>
   readonly #peers = new Map<string, Peer>()
@@ -75,8 +77,6 @@ export class Watch implements Canary {
   #downAtMs = Infinity
   #notedAtMs = -Infinity
   #unnoted = false
-  /** Changes that the store acknowledged after the latest canary that it did: attempts by id, with their revisions. No canary tells of their loss. */
-  #sinceBeat: Map<string, Acknowledged>
   #restoring: Promise<void> | null = null
   #turning: Promise<void> | null = null
   #timer: NodeJS.Timeout | null = null
@@ -91,7 +91,7 @@ export class Watch implements Canary {
     this.#members = new Map(journal.seen.members.map(member => [member, '']))
     this.#departed = new Map(Object.entries(journal.seen.departed ?? {}))
     this.#runId = journal.seen.runId
-    this.#sinceBeat = new Map(journal.sinceSeen)
+    this.acknowledged = new SinceBeat(journal.sinceSeen)
     redis.watch({
       down: () => {
         this.#epoch++
@@ -142,11 +142,6 @@ export class Watch implements Canary {
 
   lost (): void {
     this.suspect('proved')
-  }
-
-  /** The store has acknowledged that it has the attempt so. */
-  acknowledged ({ id, tag, revision, state }: AttemptRecord): void {
-    this.#sinceBeat.set(id, { tag, revision, state })
   }
 
   /** Nothing is sent from now on; the others are told as soon as the store can be reached. */
@@ -245,12 +240,10 @@ export class Watch implements Canary {
     const askedAtMs = performance.now()
     const others = [...this.#members.keys()].filter(member => member !== this.replica)
     const canary = keysOf(WATCH_TAG).canary
-    const covered = this.#sinceBeat
-    this.#sinceBeat = new Map()
+    const uncover = this.acknowledged.cover()
     const beat = this.#options.redis.runOnce(SCRIPTS.beat,
       [canary(this.replica), MEMBERS, LOSS, DEPARTED, ...others.map(canary)],
       [this.remembered(WATCH_TAG), CANARY_MS, this.replica, this.#options.digest(), DEPARTED_MS])
-    const uncover = (): void => { this.#sinceBeat = new Map([...covered, ...this.#sinceBeat]) }
     const [lost, value, members, loss, canaries, departed, at] = list(await beat.catch(error => {
       uncover()
       throw error
@@ -272,7 +265,7 @@ export class Watch implements Canary {
   /** After every new connection: is this the server that was known, and does it hold what was acknowledged? */
   async #verify (epoch: number): Promise<void> {
     const runId = await this.#options.redis.runId()
-    const behind = await this.#isBehind() || await this.#hasForgotten()
+    const behind = await this.#isBehind() || await this.acknowledged.isForgottenBy(this.#options.redis)
     if (epoch !== this.#epoch) throw new StateUnavailable('Redis: the connection was lost')
     if (behind) this.suspect('proved')
     if (runId !== null && this.#runId !== null && runId !== this.#runId) {
@@ -291,16 +284,6 @@ export class Watch implements Canary {
     const tags = [...this.#beats]
     const held = await this.#held(tags.map(([tag]) => tag))
     return tags.some(([, value], index) => held[index]! < value)
-  }
-
-  /** What was acknowledged after the latest canary, and so can be lost behind it. What is settled expires in the end; with it its mark would be lost, of which a canary tells. */
-  async #hasForgotten (): Promise<boolean> {
-    const { redis } = this.#options
-    const found = await Promise.all([...this.#sinceBeat].map(async ([id, { tag, revision, state }]) => {
-      const held = await redis.command('HGET', keysOf(tag).attempt(id), 'revision')
-      return held === null ? state === 'settled' : number(held) >= revision
-    }))
-    return found.includes(false)
   }
 
   #held (tags: readonly string[]): Promise<readonly number[]> {
@@ -364,7 +347,7 @@ export class Watch implements Canary {
     for (const [index, tag] of tags.entries()) this.#beats.set(tag, held[index]!)
     this.#peers.clear()
     this.#awaited.clear()
-    this.#sinceBeat.clear()
+    this.acknowledged.clear()
     this.#unnoted = true
     this.#suspicion = null
     this.#follow(told)
