@@ -33,6 +33,8 @@ test('a broker with 200 sheets and a document of 11 MB starts soon, and its relo
     `the longest turn ${round(longestStallMs)} ms of CPU; at most ${round(memoryMib)} MiB`)
   assert.ok(start.cpuMs < 6_000, `the start took ${start.cpuMs} ms of CPU`)
   assert.ok(memoryMib < 700, `${memoryMib} MiB`)
-  assert.ok(longestStallMs < 100, `one turn took ${longestStallMs} ms of CPU`)
+  // How fast a machine is changes both: a reload is done in many turns.
+  const reloadMs = Math.max(...reloads.map(({ cpuMs }) => cpuMs))
+  assert.ok(longestStallMs < reloadMs / 6, `one turn took ${longestStallMs} of ${reloadMs} ms of CPU`)
   for (const { cpuMs } of reloads) assert.ok(cpuMs < 5_000, `a reload took ${cpuMs} ms of CPU`)
 })
