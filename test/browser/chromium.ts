@@ -83,6 +83,13 @@ export async function picture (page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(OUT, `${name}.png`), fullPage: true })
 }
 
+/** The time of the pages' scripts stands still, and runs when it is told to: how long a machine takes for a click is none of theirs. */
+export async function holdTime ({ context: { clock } }: Pick<Look, 'context'>): Promise<void> {
+  const now = Date.now()
+  await clock.install({ time: now })
+  await clock.pauseAt(now + 1_000)
+}
+
 /** What axe-core finds against WCAG 2.2 A and AA. It runs from the tools' side, which the page's policy does not concern. */
 export async function findings (page: Page): Promise<string[]> {
   const has = await page.evaluate('typeof axe') as string

@@ -1,7 +1,7 @@
 // The approvals page in a real browser, in front of everything that an agent, an upstream or another site might put on it or do to it.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { closeBrowser, look, open, otherSite, picture, votes, watch } from './chromium.ts'
+import { closeBrowser, holdTime, look, open, otherSite, picture, votes, watch } from './chromium.ts'
 import { addressChange, refund, slot, text } from '../people/drafts.ts'
 
 after(closeBrowser)
@@ -145,12 +145,14 @@ test('no page of ours can be put into a frame of another (D13)', async t => {
 test('a click that lands on the button before anybody can have read the page is none (D13)', async t => {
   const l = await look(t)
   const record = await open(l, addressChange())
+  await holdTime(l)
   await l.page.click('a.go')
   const button = l.page.locator('button[value=approve]')
   assert.equal(await button.getAttribute('aria-disabled'), 'true')
   await button.click({ force: true, noWaitAfter: true })
   await l.page.waitForTimeout(100)
   assert.equal(await votes(l, record), 0)
+  await l.context.clock.resume()
   await l.page.waitForSelector('button[value=approve]:not([aria-disabled])')
   await button.click()
   await l.page.waitForSelector('.notice.done')
@@ -160,6 +162,7 @@ test('a click that lands on the button before anybody can have read the page is 
 test('the button comes alive by itself, says until then that it will, and tells whoever was too quick', async t => {
   const l = await look(t)
   const record = await open(l, addressChange())
+  await holdTime(l)
   await l.page.goto(`${l.people.origin}/approvals/${record.id}/confirm`)
   const button = l.page.locator('button[value=approve]')
   assert.equal(await l.page.innerText('[data-hint]'), 'Ready in a moment')
@@ -168,9 +171,10 @@ test('the button comes alive by itself, says until then that it will, and tells 
   const [grey] = [await colour(), await button.hover({ force: true })]
   await button.focus()
   await l.page.keyboard.press('Enter')
-  if (await button.getAttribute('aria-disabled') === 'true') assert.equal(await colour(), grey, 'it looks no other beneath the pointer')
+  assert.equal(await colour(), grey, 'it looks no other beneath the pointer')
   assert.match(await l.page.innerText('[data-hint]'), /too quick to have been read/)
   assert.equal(await votes(l, record), 0)
+  await l.context.clock.resume()
   await l.page.waitForSelector('button[value=approve]:not([aria-disabled])')
   await l.page.evaluate(`document.querySelector('button[value=approve]').click()`)
   await l.page.waitForTimeout(200)
@@ -191,6 +195,7 @@ test('the second click of two on a page of another site, which puts ours beneath
   const record = await open(l, addressChange())
   await l.page.click('a.go')
   const box = (await l.page.locator('button[value=approve]').boundingBox())!
+  await holdTime(l)
   const evil = await otherSite(t, () => `<body style="height:2000px"><p>Click twice to win</p><script>onmousedown = () => { location.href = '${l.page.url()}' }</script></body>`)
   const victim = await l.context.newPage()
   await victim.goto(evil)

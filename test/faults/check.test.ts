@@ -334,6 +334,14 @@ const EXCUSED: ReadonlyArray<readonly [what: string, spoil: Spoil]> = [
     blindly(made, { dispatchedAtMs: START_MS + 50_150, unknownAtMs: START_MS + 50_150 })
   }],
   ['what was begun blindly had been called before what it repeats', made => { blindly(made, { n: -1 }) }],
+  ['what was begun blindly had been called after what is done once the key is known again', made => {
+    blindly(made, { n: 3 })
+    const settlement = { ...recordOf(made, 'att_unsent').settlement!, code: 'STATE_UNAVAILABLE' }
+    const done = recordOf(made, 'att_done')
+    made.store.push({ ...done, id: 'att_forgotten', correlationId: 'cor-forgotten', settlement, dispatchedAtMs: null })
+    made.audit.push({ ...rowOf(made, 'att_unsent', 'action.refused'), seq: 997, correlation_id: 'cor-forgotten', attempt: { id: 'att_forgotten' } })
+    change(done, { n: 2, preparedAtMs: START_MS + 51_000, dispatchedAtMs: START_MS + 51_010, settledAtMs: START_MS + 51_100 })
+  }],
   ['what a person decided is not held against the ledger', made => {
     made.ledger.push({ ...effectOf(made, 'att_done'), seq: 999, attempt: 'att_absent', errand: 'twice', t: START_MS + 3_020 })
     without(made.ledger, line => line.kind === 'effect' && line.attempt === 'att_after')

@@ -9,8 +9,9 @@ import { arrivals, itemOf, MANNERS, mannerly } from './manners.ts'
 
 const REPEATS = 3
 
-/** A store on a busy disk may be too slow for a send: the call says so, nothing left, and it may be made again. */
-const isUnsent = ({ status, body }: Reached): boolean => status === 503 && body.error?.code === 'STATE_UNAVAILABLE' && body.sent === false
+/** A store on a busy disk, or a busy upstream, may be too slow for a send: the call says so, nothing left, and it may be made again. */
+const isUnsent = ({ status, body }: Reached): boolean =>
+  status === 503 && (body.error?.code === 'STATE_UNAVAILABLE' || body.error?.code === 'UPSTREAM_UNREACHABLE') && body.sent === false
 
 async function unlessUnsent (call: () => Promise<Reached>): Promise<Reached> {
   let answer = await call()
@@ -52,7 +53,7 @@ describe('an attempt is dispatched once or not at all', { concurrency: true }, (
         assert.equal(arrivals(works.writes, item), 1)
         assert.ok(
           answers.every(answer => answer.status === 200 || answer.status === 202 || answer.status === 409 || isUnsent(answer)),
-          JSON.stringify(answers.map(({ status }) => status)),
+          JSON.stringify(answers.map(({ status, body }) => [status, body.error?.code, body.sent])),
         )
         const ids = new Set(answers.filter(({ status }) => status < 300).map(({ body }) => body.attempt_id))
         assert.equal(ids.size, 1)

@@ -13,7 +13,8 @@ function chains (evidence: Evidence): readonly Violation[] {
   const meantTwice = new Set(evidence.asked.filter(({ ask }) => ask.story === 'again-without-key').map(({ ask }) => ask.run))
   const records = [...evidence.records.values()].filter(({ keyed, owner }) => keyed || !meantTwice.has(owner.run))
   return [...by(records, ({ recordKey }) => recordKey).values()].flatMap(group => {
-    const inTurn = [...group].sort((one, other) => one.n - other.n)
+    // The number is of when it was called: one that was begun after its key was forgotten may have the higher one of what came later.
+    const inTurn = [...group].sort((one, other) => one.preparedAtMs - other.preparedAtMs || one.n - other.n)
     let [earlier] = inTurn
     return inTurn.slice(1).flatMap(later => {
       const before = earlier!
@@ -32,10 +33,9 @@ function chains (evidence: Evidence): readonly Violation[] {
   })
 }
 
-/** By when the other was begun, the store had forgotten the one. Whichever came first has not the lower number: that is of when it was called. */
-function isLossBetween (one: AttemptRecord, other: AttemptRecord, { losses }: Evidence): boolean {
-  const [firstMs, secondMs] = [one.preparedAtMs, other.preparedAtMs].sort((a, b) => a - b) as [number, number]
-  return losses.some(({ fromMs, toMs }) => firstMs < toMs && secondMs > fromMs)
+/** By when the later was begun, the store had forgotten the one before. */
+function isLossBetween (before: AttemptRecord, later: AttemptRecord, { losses }: Evidence): boolean {
+  return losses.some(({ fromMs, toMs }) => before.preparedAtMs < toMs && later.preparedAtMs > fromMs)
 }
 
 /**
