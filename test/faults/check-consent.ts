@@ -109,6 +109,10 @@ export const SPOILED_CONSENT: ReadonlyArray<readonly [invariant: string, what: s
   ['I10', 'a yes is used up by what never left', made => { kept(made, 'prop_again').attemptId = 'att_left_not' }],
   ['I10', 'a yes is used up by nothing', made => { kept(made, 'prop_no').state = 'consumed' }],
   ['I10', 'a yes can still be used after it was', made => { Object.assign(kept(made, 'prop_yes'), { state: 'approved', attemptId: null }) }],
+  ['I10', 'a yes that was asked for when the store had forgotten all that it would can still be used after it was', made => {
+    forgotten(made)
+    Object.assign(kept(made, 'prop_again'), { state: 'approved', attemptId: null, createdAtMs: START_MS + 24_900 })
+  }],
 ]
 
 /** One intention that a person approved twice. */

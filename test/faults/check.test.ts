@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import type { AttemptRecord, Settlement } from '../../src/attempts/attempt.ts'
 import { INVARIANTS } from './check.ts'
 import { askPeople, DONE_TWICE, EXCUSED_CONSENT, SPOILED_CONSENT } from './check-consent.ts'
-import { STATE_LOSS } from './evidence.ts'
+import { STATE_LOSS, STATE_LOSS_LINE } from './evidence.ts'
 import type { Arrival, AuditRow, Effect, Heard } from './folder.ts'
 import { checkMade, Maker, START_MS, type Made } from './handmade.ts'
 
@@ -69,7 +69,7 @@ type Spoil = (made: Made) => void
 /** The store was made to forget at this moment of the run. */
 function forget (made: Made, atMs: number): void {
   made.fired[`${STATE_LOSS}flushall`] = 1
-  made.nemesis.push({ t: START_MS + atMs, what: 'state-loss flushall' })
+  made.nemesis.push({ t: START_MS + atMs, what: `${STATE_LOSS_LINE}flushall` })
 }
 /** An agent heard of it while it was under way, and then it was forgotten. */
 function underWay (made: Made, answer: Partial<Heard> = {}): void {
@@ -101,9 +101,9 @@ const endHeardOf = (made: Made, id: string): Heard =>
   made.history.find(line => line.kind === 'heard' && line.attempt === id && line.status === 200) as Heard
 const rowOf = (made: Made, id: string, event: string): AuditRow => made.audit.find(row => row.attempt?.id === id && row.event === event)!
 /** Somebody else ends it too. */
-function resolvedTwice (made: Made): AuditRow {
+function resolvedTwice (made: Made, atMs = 1_500): AuditRow {
   const { step: _step, correlation_id: _correlation, ...row } = rowOf(made, 'att_done', 'execution.result')
-  return { ...row, event: 'execution.resolved', seq: 999 }
+  return { ...row, event: 'execution.resolved', seq: 999, time: new Date(START_MS + atMs).toISOString() }
 }
 const without = <T>(all: T[], wrong: (one: T) => boolean): void => { all.splice(0, all.length, ...all.filter(one => !wrong(one))) }
 
@@ -181,9 +181,17 @@ const SPOILED: ReadonlyArray<readonly [invariant: string, what: string, spoil: S
     change(endHeardOf(made, 'att_absent'), { outcome: 'already_in_desired_state', code: null, recorded: false })
   }],
   ['I9', 'what had ended is open again', made => { new MakerOf(made).repeat('att_done', { status: 202, outcome: 'unknown' }, 40_000) }],
+  ['I9', 'what had ended is open again, and forgotten only then', made => {
+    forget(made, 40_200)
+    new MakerOf(made).repeat('att_done', { status: 202, outcome: 'unknown' }, 40_000)
+  }],
   ...SPOILED_CONSENT,
   ['I11', 'two effects on one version', made => { change(effectOf(made, 'att_two'), { version: 1 }) }],
   ['I11', 'two unsettled writes on one target', made => { change(recordOf(made, 'att_one'), { settledAtMs: START_MS + 14_500 }) }],
+  ['I11', 'two unsettled writes on one target, of which the store forgot neither', made => {
+    forget(made, 15_000)
+    change(recordOf(made, 'att_one'), { settledAtMs: START_MS + 14_500 })
+  }],
   ['I12', 'what was never sent arrived', made => { made.ledger.push({ ...arrivalOf(made, 'att_done'), seq: 999, attempt: 'att_unsent' }) }],
   ['I12', 'a part of what was never sent arrived', made => {
     made.ledger.push({ kind: 'partial', seq: 999, t: START_MS + 11_010, attempt: 'att_unsent', bytes: 40, conn: 1 })
@@ -200,10 +208,18 @@ const SPOILED: ReadonlyArray<readonly [invariant: string, what: string, spoil: S
   }],
   ['I14', 'it arrives before the mark', made => { change(recordOf(made, 'att_done'), { dispatchedAtMs: START_MS + 1_500 }) }],
   ['I14', 'it arrives without a mark', made => { change(recordOf(made, 'att_done'), { dispatchedAtMs: null }) }],
+  ['I14', 'it arrives before the mark, and the store forgets something else later', made => {
+    forget(made, 2_000)
+    change(recordOf(made, 'att_done'), { dispatchedAtMs: START_MS + 1_500 })
+  }],
   ['I14', 'it arrives without an intent', made => { without(made.audit, row => row.attempt?.id === 'att_done' && row.event === 'execution.intent') }],
   ['I15', 'an ask has no end', made => { made.history.pop() }],
   ['I15', 'an ask takes too long', made => { change(made.history.at(-1)!, { t: START_MS + 200_000 }) }],
   ['I16', 'an end has two lines', made => { made.audit.push(resolvedTwice(made)) }],
+  ['I16', 'an end has two lines, and is forgotten only behind them', made => {
+    forget(made, 20_000)
+    made.audit.push(resolvedTwice(made))
+  }],
   ['I16', 'an end has no line', made => { without(made.audit, row => row.attempt?.id === 'att_found' && row.event === 'execution.resolved') }],
   ['I16', 'another end stands in the line', made => { change(rowOf(made, 'att_done', 'execution.result'), { outcome: 'rejected' }) }],
   ['I16', 'a call has no line', made => { without(made.audit, row => row.correlation_id === 'cor-changed') }],
@@ -325,8 +341,20 @@ const EXCUSED: ReadonlyArray<readonly [what: string, spoil: Spoil]> = [
     made.files['journal-0'] = '{"id":"att_found"}'
   }],
   ['a store that was made to forget ends an attempt again', made => {
-    made.audit.push(resolvedTwice(made))
-    made.fired[`${STATE_LOSS}flushall`] = 1
+    forget(made, 20_000)
+    made.audit.push(resolvedTwice(made, 21_000))
+  }],
+  ['a store that was made to forget tells of what had ended as open', made => {
+    forget(made, 39_000)
+    new MakerOf(made).repeat('att_done', { status: 202, outcome: 'unknown' }, 40_000)
+  }],
+  ['what a store was made to forget behind its mark is marked again', made => {
+    forget(made, 1_100)
+    change(recordOf(made, 'att_done'), { dispatchedAtMs: START_MS + 1_900 })
+  }],
+  ['of what a store was made to forget the end is told to it when another holds the target', made => {
+    forget(made, 13_200)
+    change(recordOf(made, 'att_one'), { settledAtMs: START_MS + 14_500 })
   }],
   ['the store forgets what was never sent, and of which nobody was told more than that it was under way', made => { underWay(made) }],
   ['a key that was forgotten is begun once more, and nothing of that is marked or sent', made => { blindly(made) }],

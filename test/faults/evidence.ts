@@ -58,10 +58,10 @@ export interface Evidence {
   readonly attempts: ReadonlySet<string>
   /** How often this fault fired, or those of which the name begins so. */
   count (name: string): number
-  /** The store was made to forget what it had acknowledged. */
-  readonly stateWasLost: boolean
   /** What was written down before `toMs` may have been forgotten by `fromMs`, for each time that the store was made to forget. */
   readonly losses: ReadonlyArray<{ readonly fromMs: number, readonly toMs: number }>
+  /** Whether what the store had acknowledged at the one time may have been forgotten by the other. */
+  lostBetween (sinceMs: number, byMs: number): boolean
 }
 
 /** Faults that make the store forget; their names in fired.json begin so. */
@@ -90,6 +90,7 @@ export function readEvidence (folder: string): Evidence {
   const heardOf = by([...heard].sort((one, other) => one.answer.t - other.answer.t), one => one.answer.attempt)
   const nemesis = readLines<NemesisLine>(join(folder, 'nemesis.jsonl'))
   const count = (name: string): number => Object.entries(fired).reduce((sum, [own, times]) => own.startsWith(name) ? sum + times : sum, 0)
+  const losses = lossesOf(nemesis)
   return {
     folder, run, fired, arrivals, effects, partials, records, proposals, asked, audit, count,
     said: saidOf(folder),
@@ -103,8 +104,8 @@ export function readEvidence (folder: string): Evidence {
     heardOf: id => heardOf.get(id) ?? [],
     auditOf: id => auditOf.get(id) ?? [],
     attempts: new Set([...arrivalsOf.keys(), ...effectsOf.keys(), ...partialsOf.keys(), ...records.keys(), ...heardOf.keys()]),
-    stateWasLost: count(STATE_LOSS) > 0,
-    losses: lossesOf(nemesis),
+    losses,
+    lostBetween: (sinceMs, byMs) => losses.some(({ fromMs, toMs }) => sinceMs < toMs && byMs > fromMs),
   }
 }
 

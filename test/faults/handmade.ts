@@ -158,7 +158,9 @@ export class Maker {
 
   /** How it is kept. */
   keeps (proposal: Partial<ProposalRecord>): this {
-    const kept: Partial<ProposalRecord> = { kind: 'call', state: 'consumed', grant: null, uses: 0, attemptId: null, ...proposal }
+    const kept: Partial<ProposalRecord> = {
+      kind: 'call', state: 'consumed', grant: null, uses: 0, attemptId: null, createdAtMs: START_MS + 20_000, ...proposal,
+    }
     this.made.proposals.push(kept as ProposalRecord)
     return this
   }

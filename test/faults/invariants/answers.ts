@@ -28,8 +28,8 @@ export function endsStand (evidence: Evidence): readonly Violation[] {
     if (first === undefined) return []
     const others = ends.filter(({ answer }) => !isSame(first.answer, answer, answer.recorded))
     // What was told before it could be written down, or was forgotten since, may be open for a while.
-    const stands = first.answer.recorded && !evidence.stateWasLost
-    const regressed = stands ? heard.filter(one => !isEnd(one) && one.answer.status === 202 && one.ask.t > first.answer.t) : []
+    const regressed = !first.answer.recorded ? [] : heard.filter(one =>
+      !isEnd(one) && one.answer.status === 202 && one.ask.t > first.answer.t && !evidence.lostBetween(first.ask.t, one.answer.t))
     const settlement = evidence.records.get(id)?.settlement
     return [
       ...others.length === 0 ? [] : [violation(

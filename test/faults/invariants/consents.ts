@@ -96,9 +96,8 @@ function grantsSuffice (evidence: Evidence): readonly Violation[] {
 
 /** In the store a yes is used up by what was sent, and by nothing else. What the store was made to forget may be told otherwise. */
 function keptAsUsed (evidence: Evidence): readonly Violation[] {
-  if (evidence.stateWasLost) return []
   const users = by([...evidence.records.values()], ({ proposal }) => proposal ?? null)
-  return [...evidence.proposals.values()].filter(({ kind }) => kind === 'call').flatMap(record => {
+  return [...evidence.proposals.values()].filter(({ kind, createdAtMs }) => kind === 'call' && !evidence.lostBetween(createdAtMs, Infinity)).flatMap(record => {
     const own = users.get(record.id) ?? []
     const sent = own.filter(({ settlement }) => settlement === null || settlement.sent)
     if (record.state === 'consumed' && !sent.some(({ id }) => id === record.attemptId)) {

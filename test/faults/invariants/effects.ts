@@ -103,7 +103,7 @@ export function oneEffectAVersion (evidence: Evidence): readonly Violation[] {
   const versioned = by(evidence.effects, ({ object, version }) => version === null ? null : `${object} ${version}`)
   const twice = [...versioned].filter(([, effects]) => effects.length > 1)
     .map(([name, effects]) => violation('I11', `two effects on ${name}`, { attempt: effects[1]!.attempt }, ...effects))
-  return evidence.stateWasLost ? twice : [...twice, ...overlaps(evidence)]
+  return [...twice, ...overlaps(evidence)]
 }
 
 function overlaps (evidence: Evidence): readonly Violation[] {
@@ -116,6 +116,8 @@ function overlaps (evidence: Evidence): readonly Violation[] {
       const freed = earlier.settledAtMs ?? Infinity
       // An escalated holder does not block what the upstream itself guards.
       if (later.preparedAtMs >= freed || (later.guarded && wasEscalated(evidence, earlier))) return []
+      // The store forgot the one when the other was begun; or it forgot its end, and was told of it later.
+      if (evidence.lostBetween(earlier.preparedAtMs, freed)) return []
       return [violation('I11', `two unsettled writes hold ${claim}`, { attempt: later.id }, earlier, later)]
     })
   })

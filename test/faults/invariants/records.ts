@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AttemptRecord } from '../../../src/attempts/attempt.ts'
 import { by, type Evidence } from '../evidence.ts'
-import type { NemesisLine, Verb } from '../folder.ts'
+import type { AuditRow, NemesisLine, Verb } from '../folder.ts'
 import { violation, type Violation } from '../violation.ts'
 
 /** I8: every attempt that an agent heard of or that arrived upstream has a record, or stands in a journal. */
@@ -34,6 +34,8 @@ function wasOnlyUnderWay (id: string, evidence: Evidence): boolean {
 /** Of more than that it was under way. */
 const TOLD_OF: ReadonlySet<string> = new Set(['execution.result', 'execution.resolved', 'execution.unknown', 'execution.escalated', 'action.refused'])
 
+/** By when an end of which the audit tells stood in the store. */
+const toldAtMs = ({ time }: AuditRow): number => Date.parse(time) - TOLD_WITHIN_MS
 /** A process that is killed right after it wrote an end down has no time to tell of it. */
 const TOLD_WITHIN_MS = 3_000
 const ENDS: ReadonlySet<string> = new Set(['execution.result', 'execution.resolved'])
@@ -46,14 +48,15 @@ export function oneLineEach (evidence: Evidence): readonly Violation[] {
 function linesOf (record: AttemptRecord, evidence: Evidence): readonly Violation[] {
   const about = { attempt: record.id }
   const rows = evidence.auditOf(record.id).filter(({ attempt }) => attempt?.duplicate !== true)
-  const ends = rows.filter(({ event }) => ENDS.has(event))
+  const ends = rows.filter(({ event }) => ENDS.has(event)).sort((one, other) => Date.parse(one.time) - Date.parse(other.time))
   const { settlement } = record
   const told = [...ends, ...rows.filter(({ event }) => event === 'action.refused')]
-  if (settlement === null) return ends.length === 0 || evidence.stateWasLost ? [] : [violation(
+  if (settlement === null) return ends.length === 0 || evidence.lostBetween(toldAtMs(ends[0]!), Infinity) ? [] : [violation(
     'I16', 'an end is told of what has not ended', about, record, ...ends
   )]
   // What the store was made to forget ends a second time.
-  if (ends.length > 1 && !evidence.stateWasLost) return [violation('I16', `its end is told ${ends.length} times`, about, record, ...ends)]
+  const again = ends.slice(1).some((end, at) => !evidence.lostBetween(toldAtMs(ends[at]!), Date.parse(end.time)))
+  if (again) return [violation('I16', `its end is told ${ends.length} times`, about, record, ...ends)]
   const others = ends.filter(row => row.outcome !== settlement.outcome || (row.code ?? null) !== settlement.code)
   if (others.length > 0) return [violation('I16', 'another end is told than is kept', about, record, ...others)]
   if (told.length > 0 || diedUntold(record.settledAtMs!, evidence.replicas, evidence)) return []

@@ -19,7 +19,7 @@ function chains (evidence: Evidence): readonly Violation[] {
     return inTurn.slice(1).flatMap(later => {
       const before = earlier!
       const about = { attempt: later.id }
-      const wasForgotten = isLossBetween(before, later, evidence)
+      const wasForgotten = evidence.lostBetween(before.preparedAtMs, later.preparedAtMs)
       // The key stays with what it repeats.
       if (wasForgotten && cameToNothing(later, evidence)) return []
       earlier = later
@@ -31,11 +31,6 @@ function chains (evidence: Evidence): readonly Violation[] {
       return []
     })
   })
-}
-
-/** By when the later was begun, the store had forgotten the one before. */
-function isLossBetween (before: AttemptRecord, later: AttemptRecord, { losses }: Evidence): boolean {
-  return losses.some(({ fromMs, toMs }) => before.preparedAtMs < toMs && later.preparedAtMs > fromMs)
 }
 
 /**

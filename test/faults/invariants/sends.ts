@@ -2,6 +2,7 @@
 import { SEND_WINDOW_MS } from '../../../src/attempts/attempt.ts'
 import type { Evidence } from '../evidence.ts'
 import type { Heard } from '../folder.ts'
+import { STOP_MS_MAX } from '../process-nemesis.ts'
 import { violation, type Violation } from '../violation.ts'
 
 /** Between what two processes write down of one moment. */
@@ -50,10 +51,11 @@ export function markedBeforeSent (evidence: Evidence): readonly Violation[] {
     const about = { attempt: arrival.attempt }
     const record = evidence.records.get(arrival.attempt)
     const intents = evidence.auditOf(arrival.attempt).filter(row => row.event === 'execution.intent')
-    const unmarked = record !== undefined && (record.dispatchedAtMs === null || record.dispatchedAtMs > arrival.t + SAME_MOMENT_MS)
+    const markedAtMs = record?.dispatchedAtMs ?? Infinity
+    // What the store was made to forget behind the mark is marked again, later.
+    const unmarked = markedAtMs > arrival.t + SAME_MOMENT_MS && !evidence.lostBetween(arrival.t - SEND_WINDOW_MS - SAME_MOMENT_MS, markedAtMs)
     return [
-      // What the store was made to forget may have been marked again, later.
-      ...unmarked && !evidence.stateWasLost ? [violation('I14', 'it arrived before it was marked as dispatched', about, arrival, record)] : [],
+      ...record !== undefined && unmarked ? [violation('I14', 'it arrived before it was marked as dispatched', about, arrival, record)] : [],
       ...intents.some(row => clocksDiffer || Date.parse(row.time) <= arrival.t + SAME_MOMENT_MS) ? []
         : [violation('I14', 'it arrived before its intent stood in the audit', about, arrival, ...intents)],
     ]
@@ -83,7 +85,7 @@ export function nothingWithoutStore (evidence: Evidence): readonly Violation[] {
 
 /** A process that stands still answers nobody. */
 const wasHurt = (fromMs: number, toMs: number, { nemesis }: Evidence): boolean =>
-  nemesis.some(({ what, t }) => what !== 'redis' && t > fromMs - REFUSED_WITHIN_MS && t < toMs)
+  nemesis.some(({ what, t }) => what !== 'redis' && t > fromMs - (what === 'stop' ? STOP_MS_MAX : REFUSED_WITHIN_MS) && t < toMs)
 
 function downTimes ({ nemesis, run }: Evidence): ReadonlyArray<{ readonly fromMs: number, readonly toMs: number }> {
   const turns = nemesis.filter(({ what, state }) => what === 'redis' && state !== undefined)
