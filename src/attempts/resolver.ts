@@ -7,9 +7,13 @@ import { failpoint } from '../failpoints.ts'
 import type { Advanced, Due, Store } from '../store/store.ts'
 import type { AttemptEvent, AttemptRecord, Finding } from './attempt.ts'
 import { lookUp, type LookUpPorts } from './look-up.ts'
+import { Waiting } from './waiting.ts'
 
 /** A budget apart from the calls of agents, so that an upstream that comes back is not hammered. */
 const LOOKUPS_AT_ONCE = 8
+/** What takes longer holds no place among those, else an upstream that hangs would hold up all others; of one upstream no more than so many do. */
+const SLOW_MS = 2_000
+const SLOW_AT_ONCE = 8
 /** A little longer than look-ups commonly take: so long it takes until the look-up of a replica that died is made by another one. */
 const CLAIM_LEASE_MS = 15_000
 const POLL_MS = 250
@@ -45,10 +49,19 @@ export interface Resolver {
 
 export const createResolver = (ports: ResolverPorts): Resolver => new PollingResolver(ports)
 
+interface UnderWay {
+  readonly upstream: string
+  readonly sinceMs: number
+  readonly done: Promise<void>
+}
+
 class PollingResolver implements Resolver {
   readonly #ports: ResolverPorts
-  readonly #underWay = new Set<Promise<void>>()
+  readonly #underWay = new Set<UnderWay>()
   readonly #quiet: Quiet
+  readonly #waiting = new Waiting()
+  /** Not due yet; their upstream answers again. */
+  readonly #early: Due[] = []
   #callOff: (() => void) | null = null
   /** When the next turn is, by the monotonic clock. */
   #plannedAtMs = Infinity
@@ -71,7 +84,7 @@ class PollingResolver implements Resolver {
     this.#stoppedAtMs = this.#ports.clock.nowMs()
     this.#callOff?.()
     await this.#turning
-    await Promise.all(this.#underWay)
+    await Promise.all([...this.#underWay].map(({ done }) => done))
   }
 
   nudge (): void {
@@ -101,31 +114,52 @@ class PollingResolver implements Resolver {
 
   async #turn (): Promise<void> {
     try {
-      const room = LOOKUPS_AT_ONCE - this.#underWay.size
+      for (const one of this.#early.splice(0, Math.ceil(this.#room() / 2))) if (!this.#hangs(one)) this.#track(one, this.#askEarly(one))
+      const room = this.#room()
       await failpoint('before_claim_due')
       const due = room > 0 ? await this.#ports.store.claimDue(room, CLAIM_LEASE_MS) : []
       await failpoint('after_claim_due')
       // Told to stop meanwhile: their leases run out, and another process, or the next one here, claims them.
       if (this.#stoppedAtMs !== null) return
-      for (const one of due) this.#track(this.#handle(one))
-      this.#isBehind = due.length === room
-      this.#plan(POLL_MS)
+      // Those of an upstream that hangs are passed over, to those behind them, until their leases have run out.
+      const now = due.filter(one => !this.#hangs(one))
+      for (const one of now) this.#track(one, this.#handle(one))
+      this.#isBehind = this.#early.length > 0 || due.length === room
+      this.#plan(now.length < due.length ? BEHIND_POLL_MS : POLL_MS)
     } catch (error) {
       this.#ports.fault(error)
       this.#plan(POLL_AFTER_FAULT_MS)
     }
   }
 
-  #track (work: Promise<void>): void {
+  #room (): number {
+    return LOOKUPS_AT_ONCE - (this.#underWay.size - this.#slow())
+  }
+
+  #hangs ({ record: { upstream } }: Due): boolean {
+    return this.#slow(upstream) >= SLOW_AT_ONCE
+  }
+
+  /** @param upstream absent: of all */
+  #slow (upstream?: string): number {
+    const beforeMs = this.#ports.clock.nowMs() - SLOW_MS
+    let slow = 0
+    for (const one of this.#underWay) if (one.sinceMs <= beforeMs && (upstream === undefined || one.upstream === upstream)) slow += 1
+    return slow
+  }
+
+  #track ({ record: { upstream } }: Due, work: Promise<void>): void {
     // The attempt stays as it is; its lease runs out and it is claimed again.
-    const tracked = work.catch(error => this.#ports.fault(error)).finally(() => {
+    const done = work.catch(error => this.#ports.fault(error)).finally(() => {
       this.#underWay.delete(tracked)
       if (this.#isBehind) this.#planBy(BEHIND_POLL_MS)
     })
+    const tracked: UnderWay = { upstream, sinceMs: this.#ports.clock.nowMs(), done }
     this.#underWay.add(tracked)
   }
 
-  async #handle ({ record, nowMs }: Due): Promise<void> {
+  async #handle (due: Due): Promise<void> {
+    const { record, nowMs } = due
     if (record.state === 'prepared' || record.state === 'dispatched') {
       await failpoint('before_sweep')
       return this.#apply(record, { type: 'deadline', nowMs }, 'sweeper')
@@ -133,6 +167,24 @@ class PollingResolver implements Resolver {
     if (record.state === 'unknown') this.#quiet.saw(record.id)
     // It is claimed again when its lease has run out.
     if (this.#ports.rests()) return
+    const finding = await this.#ask(record)
+    this.#learn(due, finding)
+    await failpoint('before_lookup_recorded')
+    await this.#apply(record, { type: 'lookup', nowMs, finding }, 'lookup')
+    await failpoint('after_lookup_recorded')
+  }
+
+  /** Before it is due: where nothing is learned it stays as it is, and none of its look-ups is spent. */
+  async #askEarly ({ record: { id }, nowMs }: Due): Promise<void> {
+    if (this.#ports.rests()) return
+    const record = await this.#ports.store.find(id)
+    if (record === null || (record.state !== 'unknown' && record.state !== 'pending')) return
+    const finding = await this.#ask(record)
+    // What the time of its latest claim is late enough for, that of this look-up is as well.
+    if (finding.kind !== 'inconclusive') await this.#apply(record, { type: 'lookup', nowMs, finding }, 'lookup')
+  }
+
+  async #ask (record: AttemptRecord): Promise<Finding> {
     const action = await this.#ports.definition(record.definition)
     await failpoint('before_lookup')
     const startedAtMs = this.#ports.clock.nowMs()
@@ -140,9 +192,20 @@ class PollingResolver implements Resolver {
     const finding: Finding = action === null ? { kind: 'inconclusive', retryAfterMs: null } : await this.lookUp(action, record)
     this.#ports.telemetry.lookup({ actionId: record.action, finding: finding.kind, durationMs: this.#ports.clock.nowMs() - startedAtMs })
     await failpoint('after_lookup')
-    await failpoint('before_lookup_recorded')
-    await this.#apply(record, { type: 'lookup', nowMs, finding }, 'lookup')
-    await failpoint('after_lookup_recorded')
+    return finding
+  }
+
+  /** An upstream that says something of an attempt can be asked about others as well. */
+  #learn (due: Due, finding: Finding): void {
+    this.#waiting.forget(due)
+    if (finding.kind === 'impossible') return
+    if (finding.kind === 'inconclusive') {
+      // Who names a time is asked then.
+      if (finding.retryAfterMs === null) this.#waiting.add(due)
+      return
+    }
+    this.#early.push(...this.#waiting.take(due.record.upstream))
+    if (this.#early.length > 0) this.#planBy(BEHIND_POLL_MS)
   }
 
   /** A store that cannot say whether it did it is asked again with the same words: whoever ends an attempt tells of its end, so it must hear of it. */

@@ -104,3 +104,41 @@ test('while more is due than there is room for, whatever has ended makes room fo
   assert.ok(performance.now() - startedAtMs < 1_500, `${performance.now() - startedAtMs} ms`)
   assert.equal(most, 8)
 })
+
+/** `claims` gives out what is due, in its order; look-ups of `hangs` do not end until they are told to. */
+function resolverOf (upstreams: readonly string[]): { resolver: ReturnType<typeof createResolver>, ended: string[], release: () => void, asked: () => number } {
+  const waiting = upstreams.map((upstream, at): Due => ({
+    record: { id: `att_${at}`, state: 'unknown', action: 'pay.v1', upstream, definition: upstream } as AttemptRecord, nowMs: 0,
+  }))
+  const gate = Promise.withResolvers<void>()
+  const ended: string[] = []
+  let asked = 0
+  const ports = {
+    clock: processClock, fault: () => {}, rests: () => false, telemetry: { lookup: () => {}, attempt: () => {} },
+    store: {
+      claimDue: async (room: number) => waiting.splice(0, room),
+      async advance (record: AttemptRecord) {
+        ended.push(record.upstream)
+        return advanced
+      },
+    },
+    async definition (upstream: string) {
+      asked += 1
+      if (upstream === 'hangs') await gate.promise
+      return { lookup: null }
+    },
+  }
+  return { resolver: createResolver(ports as unknown as ResolverPorts), ended, release: gate.resolve, asked: () => asked }
+}
+
+test('an upstream whose look-ups hang holds up those of no other one, and is not asked ever more at once', async t => {
+  const { resolver, ended, release, asked } = resolverOf([...Array<string>(60).fill('hangs'), 'answers'])
+  resolver.start()
+  t.after(async () => {
+    release()
+    await resolver.stop()
+  })
+  while (ended.length === 0) await sleep(20)
+  assert.deepEqual(ended, ['answers'])
+  assert.ok(asked() <= 17, `${asked()} look-ups`)
+})

@@ -2,7 +2,6 @@
 // stopped and resumed at will, until so many attempts were made; its report is bench/faults.json.
 //
 //   node test/faults/gate.ts short | gate | nightly  [--seed S] [--attempts N] [--minutes M] [--state FILE] [--report FILE] [--folder DIR]
-import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -11,6 +10,7 @@ import { parseArgs } from 'node:util'
 import { randomBytes } from 'node:crypto'
 import type { Fired } from './chronicle.ts'
 import { readJson, type RunFacts } from './folder.ts'
+import { commitNow, versions } from './made-with.ts'
 import { addFired, isMet, missingFailpoints, tally, type Minimum, type Tally } from './minimum.ts'
 import { judge, runRound, type RoundOptions, type RoundReport } from './round.ts'
 import { add, attemptsOf, figuresOf, NOTHING, timesLine, violationsOf, type Totals } from './totals.ts'
@@ -172,23 +172,6 @@ export function tellResult ({ totals, tallies, valid }: GateResult, minimum: Min
   if (violations > 0) say(`${violations} violations in ${attempts} attempts`)
   else if (!valid) say('invalid: too little fired for the result to say anything')
   else say(`no violation in ${attempts} attempts: with 95 % confidence fewer than ${(3 / attempts).toExponential(1)} of all`)
-}
-
-/** The tests may be run from an archive. */
-function commitNow (): string {
-  const asked = spawnSync('git', ['rev-parse', 'HEAD'], { encoding: 'utf8' })
-  return asked.status === 0 ? asked.stdout.trim() : 'unknown'
-}
-
-function versions (): object {
-  const version = (name: string): string => (JSON.parse(readFileSync(`node_modules/${name}/package.json`, 'utf8')) as { version: string }).version
-  return {
-    commit: commitNow(),
-    node: process.version,
-    redis: /v=(\S+)/.exec(execFileSync('redis-server', ['--version'], { encoding: 'utf8' }))?.[1] ?? 'unknown',
-    undici: version('undici'),
-    ioredis: version('ioredis'),
-  }
 }
 
 async function main (): Promise<number> {

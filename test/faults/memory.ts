@@ -1,10 +1,11 @@
-// `node test/faults/memory.ts [--minutes 30]`: three brokers that live, under constant load, while networks, the store and the upstream fail. What grows
-// in them is measured: resident memory and open handles, from a warm-up on.
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+// `node test/faults/memory.ts [--minutes 30] [--rate 15] [--seed S] [--report FILE]`: three brokers that live, under constant load, while networks, the
+// store and the upstream fail. What grows in them is measured: resident memory and open handles, from a warm-up on.
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { randomBytes } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { versions } from './made-with.ts'
 import type { Replicas } from './replicas.ts'
 import { judge, runRound } from './round.ts'
 
@@ -35,7 +36,11 @@ function slopeAnHour (samples: readonly Sample[], of: (sample: Sample) => number
   return above / samples.reduce((sum, { atMs }) => sum + (atMs - atMean) ** 2, 0) * 3_600_000
 }
 
-const { values } = parseArgs({ options: { minutes: { type: 'string', default: '30' }, seed: { type: 'string' } } })
+const { values } = parseArgs({
+  options: { minutes: { type: 'string', default: '30' }, rate: { type: 'string', default: '15' }, seed: { type: 'string' }, report: { type: 'string' } },
+})
+/** Of the stories under way at once: those that wait long do not slow down the others. */
+const AT_ONCE = 192
 const seed = values.seed ?? randomBytes(6).toString('hex')
 const folder = mkdtempSync(join(tmpdir(), 'aval-faults-memory-'))
 const stormMs = Number(values.minutes) * 60_000
@@ -54,8 +59,8 @@ function watch (replicas: Replicas): () => void {
 
 console.log(`seed ${seed}; ${folder}`)
 const report = judge(await runRound({
-  folder: join(folder, 'round'), cacheFolder: join(folder, 'code'), seed, store: 'redis', stormMs, afterMs: 13_000, drainMs: 40_000, atOnce: 32,
-  stateLoss: false, isEnough: () => false, watch,
+  folder: join(folder, 'round'), cacheFolder: join(folder, 'code'), seed, store: 'redis', stormMs, afterMs: 13_000, drainMs: 40_000, atOnce: AT_ONCE,
+  rate: Number(values.rate), stateLoss: false, isEnough: () => false, watch,
   pace: { killMs: null, unarmed: 1, stopMs: null, termMs: null, rollMs: null, storeMs: 1_800, calmMs: 0 },
 }))
 const figures = samples.map(all => {
@@ -66,6 +71,12 @@ const figures = samples.map(all => {
     handles: last.handles, handles_most: Math.max(...warm.map(one => one.handles)), handles_an_hour: Math.round(slopeAnHour(warm, one => one.handles) * 10) / 10,
   }
 })
-console.log(JSON.stringify({ seed, minutes: Number(values.minutes), attempts: report.checked.counts.attempts, violations: report.checked.violations.length, brokers: figures }, null, 2))
+const { attempts } = report.checked.counts
+const told = JSON.stringify({
+  seed, ...versions(), minutes: Number(values.minutes), stories_a_second: Number(values.rate), stories: report.agents.errands, attempts,
+  faults: report.fired, violations: report.checked.violations, brokers: figures,
+}, null, 2)
+console.log(told)
+if (values.report !== undefined) writeFileSync(values.report, `${told}\n`)
 if (report.checked.violations.length === 0) rmSync(folder, { recursive: true })
 else process.exitCode = 1

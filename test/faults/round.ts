@@ -46,6 +46,8 @@ export interface RoundOptions {
   readonly drainMs: number
   /** Stories under way at the same time. */
   readonly atOnce: number
+  /** Stories begun in a second; default: as many as end. */
+  readonly rate?: number
   /** The store is made to forget. */
   readonly stateLoss: boolean
   readonly pace: Pace
@@ -107,7 +109,10 @@ export async function runRound (options: RoundOptions): Promise<RoundRun> {
   mkdirSync(options.folder, { recursive: true })
   const ground = await prepare(options)
   const { folder, seed } = options
-  const agents = await startAgents({ folder, seed, tenants: tenantNames(TENANTS), replicas: ground.replicas.urls, atOnce: options.atOnce, patienceMs: 20_000, people: true })
+  const { atOnce, rate } = options
+  const agents = await startAgents({
+    folder, seed, tenants: tenantNames(TENANTS), replicas: ground.replicas.urls, atOnce, patienceMs: 20_000, people: true, ...(rate === undefined ? {} : { rate }),
+  })
   const people = startPeople({ folder, seed, idp: ground.desk.idp, urls: () => ground.replicas.peopleUrls })
   const watched = options.watch?.(ground.replicas)
   await storm(ground, agents)

@@ -1,0 +1,34 @@
+// An upstream whose look-ups failed for a while: what waits for minutes by then is looked up as soon as another look-up of it says something.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { ending, eventually, STORES, worksGround } from '../invariants/ground.ts'
+
+describe('an upstream that answers look-ups again', { concurrency: true }, () => {
+  for (const kind of STORES) {
+    test(`${kind}: what was asked about in vain is asked about at once, and not in half a minute`, async t => {
+      const { works, broker: start, token } = await worksGround(t, kind)
+      const broker = await start()
+      const failed = async (): Promise<number> =>
+        Number(/aval_lookups_total\{[^}]*finding="inconclusive"[^}]*\} (\d+)/.exec(await broker.metrics())?.[1] ?? 0)
+      works.onWrite = asked => {
+        asked.apply()
+        asked.socket.destroy()
+      }
+      works.onRead = asked => asked.answer(503, {})
+      const startedAtMs = performance.now()
+      const waits = await broker.call(token, 'do_work.v1', { item: 'waits', amount: 1 }, 'key-1')
+      assert.equal(waits.body.outcome, 'unknown')
+      await eventually(async () => await failed() === 3, 'its look-ups at 0.2, 1 and 5 s failed')
+      const triedForMs = performance.now() - startedAtMs
+
+      works.onRead = asked => asked.honest()
+      const backAtMs = performance.now()
+      await broker.call(token, 'do_work.v1', { item: 'comes later', amount: 1 }, 'key-2')
+      const { status, body } = await ending(broker, token, waits)
+      assert.deepEqual([status, body.outcome, body.evidence?.source], [200, 'completed', 'lookup'])
+      assert.ok(performance.now() - backAtMs < 2 * triedForMs, 'its own turn is 30 s later')
+      assert.equal(works.writes.length, 2)
+      assert.equal(works.effects.length, 2)
+    })
+  }
+})
