@@ -336,6 +336,10 @@ const EXCUSED: ReadonlyArray<readonly [what: string, spoil: Spoil]> = [
     without(made.audit, row => row === last)
     made.nemesis.push({ t: Date.parse(last.time) + 9_000, what: 'kill' })
   }],
+  ['a process that stood still had read nothing of a call in time', made => {
+    without(made.audit, row => row.correlation_id === 'cor-changed')
+    change(made.history.find(line => line.kind === 'heard' && line.correlation === 'cor-changed')!, { status: 408, code: 'MALFORMED_REQUEST' })
+  }],
   ['what stands in a journal alone is not lost', made => {
     without(made.store, record => record.id === 'att_found')
     made.files['journal-0'] = '{"id":"att_found"}'

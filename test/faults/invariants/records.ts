@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AttemptRecord } from '../../../src/attempts/attempt.ts'
 import { by, type Evidence } from '../evidence.ts'
-import type { AuditRow, NemesisLine, Verb } from '../folder.ts'
+import type { AuditRow, Heard, NemesisLine, Verb } from '../folder.ts'
 import { violation, type Violation } from '../violation.ts'
 
 /** I8: every attempt that an agent heard of or that arrived upstream has a record, or stands in a journal. */
@@ -70,14 +70,16 @@ function callLines (evidence: Evidence): readonly Violation[] {
   const rows = by(evidence.audit.filter(({ step }) => step !== undefined), row => row.correlation_id ?? null)
   return evidence.asked.flatMap(({ ask, answer }) => {
     if (answer?.kind !== 'heard' || !CALLS.has(ask.verb) || answer.correlation === null || answer.code === 'UNAUTHENTICATED') return []
-    // A listener that is shutting down refuses whatever comes, before it is a call.
     const own = rows.get(answer.correlation) ?? []
     // A commit that is refused before its proposal is found has begun nothing.
     if (own.length === 0 && ask.verb === 'commit' && answer.status >= 400) return []
-    if (own.length === 1 || (own.length === 0 && (answer.code === 'SHUTTING_DOWN' || diedUntold(answer.t, [ask.replica % evidence.replicas.length], evidence)))) return []
+    if (own.length === 1 || (own.length === 0 && (isBeforeACall(answer) || diedUntold(answer.t, [ask.replica % evidence.replicas.length], evidence)))) return []
     return [violation('I16', `a call has ${own.length} lines`, { attempt: answer.attempt, errand: ask.errand }, ask, answer, ...own)]
   })
 }
+
+/** A listener that is shutting down refuses whatever comes; and a process that stood still gives up what it had not read when it wakes. */
+const isBeforeACall = ({ code, status }: Heard): boolean => code === 'SHUTTING_DOWN' || status === 408
 
 /** Whether the store that came back then had gone before. */
 const wasDownBy = (byMs: number, upAtMs: number, nemesis: readonly NemesisLine[]): boolean =>
