@@ -48,7 +48,14 @@ export const SNAPSHOT_END = '{"t":"whole"}'
 
 interface Queued {
   readonly text: string
-  readonly waiter: { resolve (): void, reject (error: unknown): void } | null
+  readonly waiter: Waiter | null
+}
+
+interface Waiter {
+  /** `written`: the death of the process does not lose it any more; `synced`: nor does that of the machine. */
+  readonly until: 'written' | 'synced'
+  resolve (): void
+  reject (error: unknown): void
 }
 
 export class JournalLog {
@@ -79,10 +86,18 @@ export class JournalLog {
     this.#lazyTimer ??= setTimeout(() => { void this.#turn() }, LAZY_MS).unref()
   }
 
+  /** Resolves when the death of this process does not lose the line any more, or the disk has told of its own fault; then it is tried again. */
+  write (text: string): Promise<void> {
+    return new Promise(resolve => {
+      this.#queue.push({ text, waiter: { until: 'written', resolve, reject: () => resolve() } })
+      void this.#turn()
+    })
+  }
+
   /** Resolves when the line, and all that was added before it, is on the disk. @throws the error of the disk */
   commit (text: string): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#queue.push({ text, waiter: { resolve, reject } })
+      this.#queue.push({ text, waiter: { until: 'synced', resolve, reject } })
       void this.#turn()
     })
   }
@@ -124,13 +139,14 @@ export class JournalLog {
       const bytes = Buffer.from(batch.map(({ text }) => lineOf(text)).join(''))
       await file.write(bytes)
       this.#fileBytes += bytes.length
-      if (batch.every(({ waiter }) => waiter === null) && startedAtMs - this.#syncedAtMs < LAZY_SYNC_MS) return
+      for (const { waiter } of batch) if (waiter?.until === 'written') waiter.resolve()
+      if (batch.every(({ waiter }) => waiter?.until !== 'synced') && startedAtMs - this.#syncedAtMs < LAZY_SYNC_MS) return
       await file.sync()
       this.#syncedAtMs = performance.now()
     } catch (error) {
       await this.#file?.close().catch(() => undefined)
       this.#file = null
-      this.#queue.unshift(...batch.filter(({ waiter }) => waiter === null))
+      this.#queue.unshift(...batch.flatMap(({ text, waiter }) => waiter?.until === 'synced' ? [] : [{ text, waiter: null }]))
       this.#options.onFault(error)
       for (const { waiter } of batch) waiter?.reject(error)
       return

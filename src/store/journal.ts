@@ -103,8 +103,11 @@ export class Journal {
     return this.#log.commit(line({ t: 'sent', record }))
   }
 
-  /** The store has it so. What is no attempt of this replica is passed over. */
-  stands (record: AttemptRecord): void {
+  /**
+   * The store has it so. What is no attempt of this replica is passed over. Resolves when the death of this process does not lose that any more, or the
+   * disk has told of its own fault.
+   */
+  async stands (record: AttemptRecord): Promise<void> {
     const held = this.#live.get(record.id)
     // A mark that the store does not have yet may still be on its way there.
     if (held === undefined || record.state === 'prepared') return
@@ -116,7 +119,7 @@ export class Journal {
     if (record.state === 'settled') this.#live.delete(record.id)
     else this.#live.set(record.id, { record, owed: null })
     // That it was sent is known already.
-    if (record.state !== 'dispatched') this.#log.append(line({ t: 'is', later: laterOf(record) }))
+    if (record.state !== 'dispatched') await this.#log.write(line({ t: 'is', later: laterOf(record) }))
   }
 
   /**

@@ -181,7 +181,7 @@ class Replica {
     const planned: AttemptRecord = reduced.kind === 'changed' ? reduced.record : { ...held, state: 'dispatched' }
     const [kept, advanced] = await Promise.allSettled([this.#journal.sending(planned), this.#raw.advance(held, event, changeId)])
     if (advanced.status === 'rejected') throw advanced.reason
-    if (advanced.value.kind !== 'missing') this.#journal.stands(advanced.value.record)
+    if (advanced.value.kind !== 'missing') await this.#journal.stands(advanced.value.record)
     if (kept.status === 'rejected') {
       throw new StateUnavailable(`the journal cannot be written: ${(kept.reason as NodeJS.ErrnoException).code ?? 'unknown'}`)
     }
@@ -219,7 +219,7 @@ class Replica {
     const { record } = advanced
     this.#watch.acknowledged.add(record)
     const isSender = this.#journal.entry(record.id)?.record.token === record.token
-    this.#journal.stands(record)
+    await this.#journal.stands(record)
     const isFurther = record.state !== held.state && record.state !== 'prepared' && record.state !== 'dispatched'
     // A disk that takes nothing says so itself, and the store has it.
     if (!isSender && advanced.kind === 'changed' && isFurther) await this.#journal.told(record).catch(() => undefined)
@@ -296,7 +296,7 @@ class Replica {
     for (const { record, owed } of this.#journal.live()) {
       if (owed !== null) continue
       const found = await this.#raw.find(record.id)
-      if (found?.state === 'settled' || (found !== null && found.token !== record.token)) this.#journal.stands(found)
+      if (found?.state === 'settled' || (found !== null && found.token !== record.token)) await this.#journal.stands(found)
       else if (found !== null) continue
       else if (this.#journal.entry(record.id) !== null) this.#watch.suspect('proved')
     }

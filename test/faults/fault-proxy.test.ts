@@ -84,3 +84,17 @@ test('a partition holds every connection, and those that stood still are reset',
   assert.match(await ended, /ECONNRESET$/)
   assert.deepEqual([heard(), fired], ['one', ['partition up']])
 })
+
+test('while nobody listens open connections are reset and new ones refused; then they pass again', async t => {
+  const { proxy, ended, fired } = await ground(t, null)
+  const over = proxy.refuse(150)
+  assert.match(await ended, /ECONNRESET$/)
+  const [refused] = await once(connect(proxy.port, '127.0.0.1'), 'error') as [NodeJS.ErrnoException]
+  assert.equal(refused.code, 'ECONNREFUSED')
+  await over
+  const again = connect(proxy.port, '127.0.0.1')
+  again.write('hello')
+  assert.equal(String((await once(again, 'data'))[0]), '<hello>')
+  assert.deepEqual(fired, ['refuse'])
+  again.destroy()
+})

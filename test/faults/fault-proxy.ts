@@ -1,6 +1,7 @@
 // A TCP proxy that gives each connection a fate of its own when it is accepted, so that many faults fire at the same time without everything standing
 // still at once. All connections can also be cut off together, held, or led to another server. What is held longer than a moment is lost: it is never
 // passed on late, as if a network kept it for ever.
+import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { reset } from '../support/reset.ts'
 
@@ -24,7 +25,7 @@ export interface FaultProxyOptions {
   readonly port: number
   /** Of each connection, when it is accepted; null: it is left alone. */
   fate (): Fate | null
-  /** A fault fired: the kind of a fate, with its direction, or `partition` or `reset`. */
+  /** A fault fired: the kind of a fate, with its direction, or `partition`, `reset` or `refuse`. */
   fired (name: string): void
   random (): number
 }
@@ -37,6 +38,8 @@ export interface FaultProxy {
   reset (): void
   /** Nothing moves this way, on any connection, old or new; then all that stood still are reset. */
   partition (direction: Direction | 'both', ms: number): Promise<void>
+  /** Nobody listens here: open connections are reset, and new ones refused. */
+  refuse (ms: number): Promise<void>
   stop (): Promise<void>
 }
 
@@ -55,10 +58,20 @@ export async function startFaultProxy (options: FaultProxyOptions): Promise<Faul
     if (held !== null) link.hold(held)
     links.add(link)
   })
-  await new Promise<void>(resolve => { server.listen(0, '127.0.0.1', resolve) })
+  const listen = async (port: number): Promise<void> => {
+    server.listen(port, '127.0.0.1')
+    await once(server, 'listening')
+  }
+  await listen(0)
+  const { port: own } = server.address() as AddressInfo
   const resetAll = (): void => { for (const link of [...links]) link.reset() }
+  const close = async (): Promise<void> => {
+    const closed = new Promise<void>(resolve => { server.close(() => { resolve() }) })
+    resetAll()
+    await closed
+  }
   return {
-    port: (server.address() as AddressInfo).port,
+    port: own,
     lead (port) {
       target = port
       resetAll()
@@ -76,11 +89,13 @@ export async function startFaultProxy (options: FaultProxyOptions): Promise<Faul
       for (const link of [...links]) if (link.stoodStill) link.reset()
       for (const link of links) link.release()
     },
-    async stop () {
-      const closed = new Promise<void>(resolve => { server.close(() => { resolve() }) })
-      resetAll()
-      await closed
+    async refuse (ms) {
+      options.fired('refuse')
+      await close()
+      await new Promise(resolve => setTimeout(resolve, ms))
+      await listen(own)
     },
+    stop: close,
   }
 }
 

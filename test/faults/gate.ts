@@ -54,13 +54,14 @@ const sqlite: Plan = {
 
 /** What a run must have seen that is to say something of all of it. */
 const MINIMUM: Minimum = {
-  attempts: 20_000, kills: 300, stops: 200, redisKills: 40, network: 5_000, truncations: STATE_LOSS ? 10 : 0, failpoint: { times: 10, names: null },
+  attempts: 20_000, kills: 300, stops: 200, redisKills: 40, network: 5_000, truncations: STATE_LOSS ? 10 : 0, blows: STATE_LOSS ? 3 : 0,
+  failpoint: { times: 10, names: null },
 }
 
 export const GATES: Readonly<Record<'short' | 'gate' | 'nightly', Pick<GateOptions, 'minimum' | 'minutes' | 'rounds' | 'again'>>> = {
   short: {
     // What a minute or two do to it even on a machine that is busy: each run of the suite has to be able to say something.
-    minimum: { attempts: 500, kills: 12, stops: 8, redisKills: 3, network: 100, truncations: 0, failpoint: { times: 1, names: 10 } },
+    minimum: { attempts: 500, kills: 12, stops: 8, redisKills: 3, network: 100, truncations: 0, blows: 0, failpoint: { times: 1, names: 10 } },
     minutes: 4,
     rounds: [
       { ...sqlite, drainMs: 8_000, atOnce: 24, pace: { ...sqlite.pace, killMs: 6_000, unarmed: 0.4, stopMs: 5_000, termMs: 15_000, calmMs: 8_000 } },

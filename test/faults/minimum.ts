@@ -1,6 +1,7 @@
 // What must have been done to a run for its result to say anything. A run in which less fired is invalid, whatever it found.
 import { FAILPOINTS } from '../../src/failpoints.ts'
 import type { Fired } from './chronicle.ts'
+import { BLOW_NAMES } from './redis-nemesis.ts'
 
 export interface Minimum {
   readonly attempts: number
@@ -11,6 +12,8 @@ export interface Minimum {
   readonly network: number
   /** Truncations of the append-only file; 0: the store is not made to forget. */
   readonly truncations: number
+  /** So often each kind of blow to Redis must have fallen, and each way to make it forget; 0: it does not matter. */
+  readonly blows: number
   readonly failpoint: {
     readonly times: number
     /** So many of them must have fired so often; null: all. */
@@ -30,6 +33,7 @@ const NAMES = Object.keys(FAILPOINTS)
 
 /** @param stores which ones the run has: the other one passes no failpoint of its own */
 export function tally (fired: Fired, attempts: number, minimum: Minimum): readonly Tally[] {
+  const blows = BLOW_NAMES.filter(name => (fired[name] ?? 0) >= minimum.blows)
   const often = NAMES.filter(name => (fired[`failpoint:${name}`] ?? 0) >= minimum.failpoint.times)
   return [
     { name: 'attempts', fired: attempts, wanted: minimum.attempts },
@@ -38,6 +42,7 @@ export function tally (fired: Fired, attempts: number, minimum: Minimum): readon
     { name: 'kill -9 of Redis', fired: fired['redis:kill'] ?? 0, wanted: minimum.redisKills },
     { name: 'network faults', fired: sum(fired, 'network:'), wanted: minimum.network },
     { name: 'truncations of the append-only file', fired: fired['state-loss:aof truncation'] ?? 0, wanted: minimum.truncations },
+    ...minimum.blows === 0 ? [] : [{ name: `kinds of blows to Redis that fell ${minimum.blows} times`, fired: blows.length, wanted: BLOW_NAMES.length }],
     { name: `failpoints that fired ${minimum.failpoint.times} times`, fired: often.length, wanted: minimum.failpoint.names ?? NAMES.length },
   ]
 }

@@ -50,10 +50,14 @@ export interface NetworkGround {
   readonly redis: readonly FaultProxy[]
 }
 
-/** One replica is cut off from the store, or all of them from the upstream, one way or both. */
+/** One replica is cut off from the store, or all of them from the upstream, one way or both, or refused. */
 export async function partitionOne ({ random, upstream, redis }: NetworkGround): Promise<void> {
   const direction = random.one(['up', 'down', 'both'] as const)
-  if (redis.length > 0 && random.chance(0.6)) await random.one(redis).partition(direction, random.between(100, 2_500))
-  else if (random.chance(0.5)) upstream.reset()
+  if (redis.length > 0 && random.chance(0.6)) {
+    const way = random.one(redis)
+    if (random.chance(0.15)) await way.refuse(random.between(100, 1_500))
+    else await way.partition(direction, random.between(100, 2_500))
+  } else if (random.chance(0.4)) upstream.reset()
+  else if (random.chance(0.3)) await upstream.refuse(random.between(50, 1_500))
   else await upstream.partition(direction, random.between(50, HELD_MS_MAX))
 }

@@ -49,8 +49,10 @@ export async function endOne ({ replicas, chronicle, random }: ProcessGround): P
   if (await replicas.replace(random.whole(0, replicas.count - 1), 'SIGTERM')) chronicle.count('term')
 }
 
+/** To another edition of the sheets: until it is over they differ among the replicas. */
 export async function roll ({ replicas, chronicle }: ProcessGround): Promise<void> {
   chronicle.tell('rolling restart')
+  replicas.renew()
   for (let at = 0; at < replicas.count; at++) if (!await replicas.replace(at, 'SIGTERM')) return
   chronicle.count('rolling restart')
 }

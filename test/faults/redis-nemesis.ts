@@ -85,18 +85,21 @@ const BLOWS: Readonly<Record<string, Row>> = {
   kill: { share: 22, blow: kill },
   stop: { share: 3, blow: stop },
   'client kill': { share: 4, blow: clientKill },
-  'client pause': { share: 2, blow: clientPause },
+  'client pause': { share: 3, blow: clientPause },
   'script flush': { share: 3, blow: scriptFlush },
-  'debug sleep': { share: 2, blow: debugSleep },
-  'no room': { share: 2, blow: noRoom },
-  'read only': { share: 2, blow: readOnly },
+  'debug sleep': { share: 3, blow: debugSleep },
+  'no room': { share: 3, blow: noRoom },
+  'read only': { share: 3, blow: readOnly },
 }
 
 const LOSSES: Readonly<Record<string, Row>> = {
   truncation: { share: 6, blow: truncation },
-  flushall: { share: 1, blow: flush },
+  flushall: { share: 2, blow: flush },
   promotion: { share: 3, blow: promotion },
 }
+
+/** As they are counted. */
+export const BLOW_NAMES: readonly string[] = [...Object.keys(BLOWS).map(name => `redis:${name}`), ...['aof truncation', 'flushall', 'promotion'].map(name => `${STATE_LOSS}${name}`)]
 
 /** One blow, to its end. */
 export async function strikeRedis (ground: RedisGround): Promise<void> {

@@ -14,6 +14,8 @@ export interface ReplicasOptions {
   readonly count: number
   /** What all have in common. */
   readonly env: Environment
+  /** Folders of sheets, of which one is in force at a time for whichever replica starts; absent: that of `env`. */
+  readonly editions?: readonly string[]
   /** AVAL_STATE of each. */
   readonly state: (at: number) => string
   /** AVAL_FAILPOINTS of the next start of a replica; null: none. */
@@ -45,6 +47,7 @@ export class Replicas {
   readonly #busy: boolean[]
   readonly #spares: Spares
   #closing = false
+  #edition = 0
   /** Of starts that were tried: those that failed, for the store could not be reached. */
   startsFailed = 0
 
@@ -79,6 +82,9 @@ export class Replicas {
   operationsUrl (at: number): string | null { return this.#running[at]?.operationsUrl ?? null }
 
   get running (): number { return this.#running.filter(one => one !== null).length }
+
+  /** Who starts from now on does so with the next edition of the sheets. */
+  renew (): void { this.#edition += 1 }
 
   /** Ends it and starts it again. false: it is not running, or somebody else is at it. */
   async replace (at: number, signal: 'SIGKILL' | 'SIGTERM'): Promise<boolean> {
@@ -125,13 +131,15 @@ export class Replicas {
   }
 
   async #tryToStart (at: number): Promise<boolean> {
-    const { folder, env, state } = this.#options
+    const { folder, env, state, editions = [] } = this.#options
+    const edition = editions[this.#edition % editions.length]
     const data = this.dataFolder(at)
     mkdirSync(data, { recursive: true, mode: 0o700 })
     const failpoints = this.#options.failpoints()
     const log = createWriteStream(join(folder, `replica-${at}.log`), { flags: 'a' })
     const { child, line, late } = await this.#spares.start({
       ...env,
+      ...(edition === undefined ? {} : { AVAL_ACTIONS: edition }),
       AVAL_AGENTS: `127.0.0.1:${this.#ports[at]}`,
       AVAL_PEOPLE: `127.0.0.1:${this.#peoplePorts[at]}`,
       AVAL_OPERATIONS: '127.0.0.1:0',

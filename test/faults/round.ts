@@ -166,6 +166,7 @@ async function prepare (options: RoundOptions): Promise<Ground> {
     folder, chronicle,
     count: pair === null ? 1 : REPLICAS,
     env: { ...site.env, ...desk.env },
+    editions: site.editions,
     state: at => pair === null ? `sqlite:${join(folder, `replica-${at}`, 'aval.db')}` : `redis://127.0.0.1:${toRedis[at]!.port}`,
     failpoints: () => options.pace.killMs === null ? null : armoury.next(),
     spares: pair === null ? 1 : 2,

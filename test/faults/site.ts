@@ -24,6 +24,8 @@ export interface SiteOptions {
 export interface FaultSite {
   /** For each replica, beside AVAL_STATE, AVAL_DATA, AVAL_AGENTS and AVAL_OPERATIONS. */
   readonly env: Environment
+  /** AVAL_ACTIONS, and that of another edition of the same sheets. */
+  readonly editions: readonly string[]
 }
 
 /** What must stand in no other file of the folder. */
@@ -44,6 +46,10 @@ export async function makeSite ({ folder, port, tenants, seed, origin = 'http://
   for (const name of globSync('actions/**/upstream.yaml', { cwd: folder })) {
     const text = readFileSync(placed(name), 'utf8')
     writeFileSync(placed(name), text.replace('http://127.0.0.1:1/', `${origin}:${port}/`).replace('/secrets/', `${placed('credentials')}/`))
+  }
+  cpSync(placed('actions'), placed('actions-next'), { recursive: true })
+  for (const name of globSync('actions-next/**/*.v1.yaml', { cwd: folder })) {
+    writeFileSync(placed(name), readFileSync(placed(name), 'utf8').replace(/^description: .*$/m, '$& As of another edition.'))
   }
   mkdirSync(placed('credentials'), { mode: 0o700 })
   const credentials = Object.fromEntries(tenants.map(tenant => [tenant, credentialOf(seed, tenant)]))
@@ -66,5 +72,6 @@ export async function makeSite ({ folder, port, tenants, seed, origin = 'http://
       AVAL_RATE: 'token=100000/s,address=100000/s,burst=5s',
       AVAL_LOG: 'warn',
     },
+    editions: [placed('actions'), placed('actions-next')],
   }
 }

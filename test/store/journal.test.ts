@@ -40,7 +40,7 @@ test('what was sent is found again as it was, what ended as it ended, what is ow
   const journal = await openJournal(t, folder)
   const [open, ended, owing] = [sent(), sent(), sent()]
   await Promise.all([open, ended, owing].map(record => journal.sending(record)))
-  journal.stands(settledOf(ended))
+  await journal.stands(settledOf(ended))
   await journal.owes(owing, { type: 'settle', token: owing.token, settlement: done({ work: 1 }) })
   await journal.stopped('05', 'run-key')
   journal.saw({ runId: 'abc', beats: { '00': 7 }, peers: { other: 3 }, members: ['other'] })
@@ -61,9 +61,9 @@ test('what the store acknowledged after the canaries that were remembered last i
   const journal = await openJournal(t, folder)
   const [before, ended, foreign] = [sent(), sent(), sent()]
   await Promise.all([before, ended].map(record => journal.sending(record)))
-  journal.stands(settledOf(before))
+  await journal.stands(settledOf(before))
   journal.saw({ runId: 'abc', beats: { '00': 7 }, peers: {}, members: [] })
-  journal.stands(settledOf(ended))
+  await journal.stands(settledOf(ended))
   await journal.told(settledOf(foreign))
   const { sinceSeen } = readLatest(folder)
   const asTold = ({ tag, revision, state }: AttemptRecord) => ({ tag, revision, state })
@@ -75,7 +75,7 @@ test('a sensitive result is not in the journal, however it ended', async t => {
   const journal = await openJournal(t, folder)
   const [told, owed] = [sent({ sensitive: true }), sent({ sensitive: true })]
   await Promise.all([told, owed].map(record => journal.sending(record)))
-  journal.stands(settledOf(told, { pin: 'zq81-never-kept' }))
+  await journal.stands(settledOf(told, { pin: 'zq81-never-kept' }))
   await journal.owes(owed, { type: 'settle', token: owed.token, settlement: done({ pin: 'zq82-never-kept' }) })
   await journal.close()
   const again = await openJournal(t, folder)
@@ -95,7 +95,7 @@ test('torn at any byte: everything that was told to be on the disk before that b
     await journal.sending(record)
     durableAt.push(statSync(path).size)
   }
-  journal.stands(settledOf(records[0]!))
+  await journal.stands(settledOf(records[0]!))
   await journal.close()
   const whole = readFileSync(path)
   const torn = folderFor(t)
@@ -174,7 +174,7 @@ for (const step of ['write', 'sync', 'create'] as const) {
     const before = sent()
     await journal.sending(before)
     failing = step
-    journal.stands(settledOf(before))
+    await journal.stands(settledOf(before))
     await assert.rejects(journal.sending(sent()))
     await assert.rejects(journal.sending(sent()))
     assert.ok(faults >= 2)
@@ -196,7 +196,7 @@ test('it is bounded: old segments go, what is not settled is carried on, and wha
   for (let index = 0; index < 200; index++) {
     const record = sent()
     await journal.sending(record)
-    journal.stands(settledOf(record))
+    await journal.stands(settledOf(record))
   }
   await journal.close()
   const bytes = segmentsOf(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0)

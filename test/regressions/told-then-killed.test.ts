@@ -1,0 +1,26 @@
+// A broker that is killed in the moment in which an agent hears how its write ended, and a Redis that then forgets everything: what was told stands.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { makeRedisRig, serve, until } from '../crash/rig.ts'
+
+const ROUNDS = 5
+
+test('what was told is kept, though its broker died in the same moment and Redis forgot it', async t => {
+  const rig = await makeRedisRig(t)
+  const { broker: first, way, dataFolder } = await rig.replica()
+  let broker = first
+  for (let round = 0; round < ROUNDS; round++) {
+    // By a look-up it would have come to nothing under another code.
+    rig.works.onWrite = asked => asked.answer(413, {})
+    const { status, body } = await broker.call(rig.token, 'do_work.v1', { item: `item-${round}`, amount: 7 }, `key-${round}`)
+    const dead = broker.kill9()
+    assert.deepEqual([status, body.outcome, body.error?.code, body.sent], [200, 'rejected', 'UPSTREAM_REJECTED', true])
+    await dead
+    await rig.redis.command('FLUSHALL')
+    broker = await serve(t, rig, { AVAL_STATE: `redis://127.0.0.1:${way.port}`, AVAL_DATA: dataFolder })
+    await until('it is known again', async () => (await broker.get(rig.token, `/v1/attempts/${body.attempt_id}`)).status === 200)
+    const again = (await broker.get(rig.token, `/v1/attempts/${body.attempt_id}?wait=20s`)).body
+    assert.deepEqual([again.outcome, again.error?.code], ['rejected', 'UPSTREAM_REJECTED'])
+  }
+  assert.equal(rig.works.writes.length, ROUNDS)
+})
