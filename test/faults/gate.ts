@@ -82,7 +82,7 @@ export const GATES: Readonly<Record<'short' | 'gate' | 'nightly', Pick<GateOptio
     minutes: 24 * 60,
     rounds: [
       { ...sqlite, stormMs: 600_000, drainMs: 90_000, atOnce: 112, pace: { ...sqlite.pace, killMs: 6_000, unarmed: 0.8, stopMs: 8_000, termMs: 30_000, calmMs: 45_000 } },
-      { ...redis, stormMs: 600_000, drainMs: 90_000, atOnce: 384, pace: { killMs: 5_000, unarmed: 0.8, stopMs: 4_000, termMs: 25_000, rollMs: 120_000, storeMs: 3_000, calmMs: 40_000 } },
+      { ...redis, stormMs: 600_000, drainMs: 90_000, atOnce: 384, pace: { killMs: 5_000, unarmed: 0.8, stopMs: 4_000, termMs: 25_000, rollMs: 120_000, storeMs: 1_600, calmMs: 40_000 } },
     ],
     again: true,
   },
