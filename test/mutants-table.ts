@@ -79,6 +79,8 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(3, 'an end is told before its journal has it', 'regressions/told-then-killed', 'what was told is kept',
     ['store/replica.ts', '    await this.#journal.stands(record)\n', '    void this.#journal.stands(record)\n'],
     ['store/journal.ts', "await this.#log.write(line({ t: 'is'", "this.#log.append(line({ t: 'is'"]),
+  mutant(3, 'a debt is paid to a store that misses something', LOSS, 'what a dead sender could not tell is no end',
+    ['store/replica.ts', '    if (this.#watch.open !== null || this.#watch.isSuspicious) return\n    for (const id of this.#inherited)', '    for (const id of this.#inherited)']),
   mutant(2, 'the journal is not waited for', LOSS, 'a mark is not made before the journal has it',
     ['store/replica.ts', 'Promise.allSettled([this.#journal.sending(planned), ', 'Promise.allSettled([void this.#journal.sending(planned).catch(() => {}), ']),
   mutant(2, 'a mark whose record the journal does not take is leave to send', LOSS, 'a disk under the journal that takes nothing',

@@ -276,8 +276,9 @@ class Replica {
     return lossOf(await this.#redis.run(SCRIPTS.acceptLoss, [MEMBERS, LOSS], [open.id]))
   }
 
-  /** What an earlier process could not tell the store. */
+  /** What an earlier process could not tell the store: once nothing is missing there, for the journal of another replica may know that it had ended before. */
   async #pay (): Promise<void> {
+    if (this.#watch.open !== null || this.#watch.isSuspicious) return
     for (const id of this.#inherited) {
       const entry = this.#journal.entry(id)
       if (entry?.owed == null) {

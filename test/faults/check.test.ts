@@ -221,6 +221,11 @@ const SPOILED: ReadonlyArray<readonly [invariant: string, what: string, spoil: S
     made.audit.push(resolvedTwice(made))
   }],
   ['I16', 'an end has no line', made => { without(made.audit, row => row.attempt?.id === 'att_found' && row.event === 'execution.resolved') }],
+  ['I16', 'an end has no line, and its process stood still for a moment long before it was killed', made => {
+    const { settledAtMs } = recordOf(made, 'att_found')
+    without(made.audit, row => row.attempt?.id === 'att_found' && row.event === 'execution.resolved')
+    made.nemesis.push({ t: settledAtMs! + 100, what: 'stop', ms: 500 }, { t: settledAtMs! + 6_200, what: 'kill' })
+  }],
   ['I16', 'another end stands in the line', made => { change(rowOf(made, 'att_done', 'execution.result'), { outcome: 'rejected' }) }],
   ['I16', 'a call has no line', made => { without(made.audit, row => row.correlation_id === 'cor-changed') }],
   ['I16', 'an end is told of what is open', made => {
@@ -335,6 +340,15 @@ const EXCUSED: ReadonlyArray<readonly [what: string, spoil: Spoil]> = [
     const last = made.audit.findLast(({ step }) => step !== undefined)!
     without(made.audit, row => row === last)
     made.nemesis.push({ t: Date.parse(last.time) + 9_000, what: 'kill' })
+  }],
+  ['a process that stands still longer than it has to tell of an end is killed when it wakes', made => {
+    const { settledAtMs } = recordOf(made, 'att_found')
+    without(made.audit, row => row.attempt?.id === 'att_found' && row.event === 'execution.resolved')
+    made.nemesis.push({ t: settledAtMs! + 100, what: 'stop', ms: 6_000 }, { t: settledAtMs! + 6_200, what: 'kill' })
+  }],
+  ['the end of the first attempt of a key is known again when the second one was begun', made => {
+    forget(made, 10_000)
+    change(recordOf(made, 'att_absent'), { settledAtMs: START_MS + 11_000 })
   }],
   ['a process that stood still had read nothing of a call in time', made => {
     without(made.audit, row => row.correlation_id === 'cor-changed')

@@ -18,8 +18,8 @@ export class Chronicle {
     if (times > 0) this.#fired[name] = (this.#fired[name] ?? 0) + times
   }
 
-  tell (what: string, state?: 'down' | 'up'): void {
-    const line: NemesisLine = { t: Date.now(), what, ...(state === undefined ? {} : { state }) }
+  tell (what: string, more: Pick<NemesisLine, 'state' | 'ms'> = {}): void {
+    const line: NemesisLine = { t: Date.now(), what, ...more }
     appendFileSync(join(this.#folder, 'nemesis.jsonl'), `${JSON.stringify(line)}\n`)
   }
 

@@ -22,6 +22,8 @@ export interface NemesisLine {
   readonly t: number
   readonly what: string
   readonly state?: string
+  /** Of a process that is made to stand still: for how long. */
+  readonly ms?: number
 }
 
 /** A write that arrived whole at the upstream. */

@@ -37,7 +37,7 @@ export async function stopOne ({ replicas, chronicle, random }: ProcessGround): 
   let drawn = random.next()
   const { fromMs, toMs } = STOPS.find(({ share }) => (drawn -= share) < 0) ?? STOPS[0]!
   const ms = random.between(fromMs, toMs)
-  chronicle.tell('stop')
+  chronicle.tell('stop', { ms: Math.round(ms) })
   if (!signalled(pid, 'SIGSTOP')) return
   chronicle.count('stop')
   await sleep(ms)

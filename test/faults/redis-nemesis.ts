@@ -18,11 +18,11 @@ type Blow = (ground: RedisGround) => Promise<void>
 
 /** While the store can take nothing, as far as its nemesis knows. */
 async function down (ground: RedisGround, during: () => Promise<unknown>): Promise<void> {
-  ground.chronicle.tell('redis', 'down')
+  ground.chronicle.tell('redis', { state: 'down' })
   try {
     await during()
   } finally {
-    ground.chronicle.tell('redis', 'up')
+    ground.chronicle.tell('redis', { state: 'up' })
   }
 }
 

@@ -9,7 +9,7 @@ import type { JournalOptions } from '../../src/store/journal.ts'
 import { keysOf, WATCH_TAG } from '../../src/store/redis-keys.ts'
 import { StateRefused, StateUnavailable } from '../../src/store/store.ts'
 import { startTcpProxy } from '../support/tcp-proxy.ts'
-import { begun, done, draft, eventually, FREE, nameFor, neverSent, reached, settle } from './drafts.ts'
+import { begun, changed, done, draft, eventually, FREE, nameFor, neverSent, reached, rejected, settle } from './drafts.ts'
 import { folderFor, isOpenFor, replica, server, unavailable, whole } from './loss-ground.ts'
 
 test('everything is gone: it is found out, told again as it was, and what was under way is unknown', async t => {
@@ -189,6 +189,33 @@ test('how an attempt ended is told a store that cannot be reached as soon as it 
   const after = await replica(t, redis.url, folder)
   await eventually(async () => (await after.store.find(record.id))?.state === 'settled', 'it is told')
   assert.deepEqual(after.told.landed.map(({ settlement }) => settlement!.result), [{ late: 1 }])
+})
+
+test('what a dead sender could not tell is no end for a store that forgot another one, of which the replica that found it out tells later', async t => {
+  const redis = await server(t)
+  const folder = folderFor(t)
+  const [way, late] = [await startTcpProxy({ port: redis.port }), await startTcpProxy({ port: redis.port })]
+  t.after(() => Promise.all([way.stop(), late.stop()]))
+  const before = await replica(t, `redis://127.0.0.1:${way.port}`, folder)
+  const finder = await replica(t, `redis://127.0.0.1:${late.port}`)
+  await eventually(async () => before.store.replica.members().length === 2, 'they know each other')
+  const record = await reached(before.store, 'dispatched')
+  await way.refuse()
+  way.reset()
+  await assert.rejects(settle(before.store, record, rejected('UPSTREAM_REJECTED', false)), StateUnavailable)
+  await before.close()
+  const unknown = await changed(finder.store, record, { type: 'lose', token: record.token, missing: 'no broker reported an answer', reference: null })
+  const ended = await settle(finder.store, unknown, rejected('NOT_APPLIED', true))
+  await late.refuse()
+  late.reset()
+  await redis.command('FLUSHALL')
+  const after = await replica(t, redis.url, folder)
+  await eventually(async () => after.store.replica.quarantine()?.waitingFor.join() === finder.store.replica.replica, 'the other is waited for')
+  await sleep(1_500)
+  await late.accept()
+  await whole(after.store)
+  assert.deepEqual((await after.store.find(record.id))!.settlement, ended.settlement)
+  assert.deepEqual(after.told.landed, [])
 })
 
 test('a mark whose store has lost an earlier one of the same replica is not made', async t => {

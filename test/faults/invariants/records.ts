@@ -38,6 +38,8 @@ const TOLD_OF: ReadonlySet<string> = new Set(['execution.result', 'execution.res
 const toldAtMs = ({ time }: AuditRow): number => Date.parse(time) - TOLD_WITHIN_MS
 /** A process that is killed right after it wrote an end down has no time to tell of it. */
 const TOLD_WITHIN_MS = 3_000
+/** What was told at the same moment may stand in the audit, and the rest not yet. */
+const WRITTEN_WITHIN_MS = 250
 const ENDS: ReadonlySet<string> = new Set(['execution.result', 'execution.resolved'])
 
 /** I16: the audit tells of the end of each attempt once, as it is kept, and has one line for each call that was answered. */
@@ -91,9 +93,11 @@ function diedUntold (atMs: number, replicas: readonly number[], { nemesis, audit
   let toldByMs = atMs + TOLD_WITHIN_MS
   // A reply that was lost with its store is asked for again once the store is back.
   for (const { t, what, state } of nemesis) if (what === 'redis' && state === 'up' && wasDownBy(toldByMs, t, nemesis)) toldByMs = Math.max(toldByMs, t + TOLD_WITHIN_MS)
+  // Nor can it tell of anything while it stands still.
+  for (const { t, what, ms } of nemesis) if (what === 'stop' && t > atMs - TOLD_WITHIN_MS && t < toldByMs) toldByMs += ms ?? 0
   if (kills.some(({ t }) => t > atMs - TOLD_WITHIN_MS && t < toldByMs)) return true
   return replicas.some(replica => {
-    const next = audit.find(row => row.replica === replica && Date.parse(row.time) > atMs)
+    const next = audit.find(row => row.replica === replica && Date.parse(row.time) > atMs + WRITTEN_WITHIN_MS)
     const untilMs = next === undefined ? Infinity : Date.parse(next.time)
     return (next === undefined || next.seq === 1) && kills.some(({ t }) => t > atMs && t < untilMs)
   })

@@ -25,7 +25,9 @@ function chains (evidence: Evidence): readonly Violation[] {
       earlier = later
       if (wasForgotten && cameToNothing(before, evidence)) return []
       if (!freesKey(before)) return [violation('repeats', 'a second attempt of a key that the first had not let go', about, before, later)]
-      if (later.preparedAtMs < (before.settledAtMs ?? Infinity)) return [violation(
+      const endedAtMs = before.settledAtMs ?? Infinity
+      // Where its end was forgotten and known again after the later one was begun, the time of it is of then.
+      if (later.preparedAtMs < endedAtMs && !evidence.lostBetween(later.preparedAtMs, endedAtMs)) return [violation(
         'repeats', 'a second attempt before the first had ended', about, before, later
       )]
       return []
