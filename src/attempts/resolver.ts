@@ -20,6 +20,11 @@ const POLL_MS = 250
 /** While more is due than there was room for: turns as soon as one has ended, but no more than 160 look-ups a second. */
 const BEHIND_POLL_MS = 50
 const POLL_AFTER_FAULT_MS = 1_000
+/** How often, at most, and how many of the oldest are looked through for what other processes asked about in vain. */
+const ADOPTED_EVERY_MS = 5_000
+const LOOKED_THROUGH_MAX = 200
+/** After so many look-ups the pauses are long. */
+const LOOKUPS_BEFORE_LONG_PAUSES = 2
 const REMEMBERED_MAX = 100_000
 const WRITE_PAUSE_MS_MAX = 1_000
 /** What was learned and could not be written down in this time is learned again. */
@@ -62,6 +67,9 @@ class PollingResolver implements Resolver {
   readonly #waiting = new Waiting()
   /** Not due yet; their upstream answers again. */
   readonly #early: Due[] = []
+  /** Upstreams that have said something since others' attempts were looked through last. */
+  #answering = new Set<string>()
+  #adoptedAtMs = -Infinity
   #callOff: (() => void) | null = null
   /** When the next turn is, by the monotonic clock. */
   #plannedAtMs = Infinity
@@ -114,6 +122,7 @@ class PollingResolver implements Resolver {
 
   async #turn (): Promise<void> {
     try {
+      await this.#adopt()
       for (const one of this.#early.splice(0, Math.ceil(this.#room() / 2))) if (!this.#hangs(one)) this.#track(one, this.#askEarly(one))
       const room = this.#room()
       await failpoint('before_claim_due')
@@ -204,8 +213,26 @@ class PollingResolver implements Resolver {
       if (finding.retryAfterMs === null) this.#waiting.add(due)
       return
     }
+    this.#answering.add(due.record.upstream)
     this.#early.push(...this.#waiting.take(due.record.upstream))
     if (this.#early.length > 0) this.#planBy(BEHIND_POLL_MS)
+  }
+
+  /** What was asked about in vain by another replica, or by a process that is gone, and is known to no `Waiting` then: each is asked about early once. */
+  async #adopt (): Promise<void> {
+    const { clock, store } = this.#ports
+    if (this.#answering.size === 0 || clock.nowMs() < this.#adoptedAtMs + ADOPTED_EVERY_MS) return
+    this.#adoptedAtMs = clock.nowMs()
+    const answering = this.#answering
+    this.#answering = new Set()
+    for (const record of await store.unresolved(LOOKED_THROUGH_MAX)) {
+      const { id, state, unknownAtMs, lookups } = record
+      // What was found to be absent is asked about when that can prove something.
+      const waitsInVain = state === 'unknown' && record.firstAbsentAtMs === null && lookups >= LOOKUPS_BEFORE_LONG_PAUSES
+      if (!waitsInVain || !answering.has(record.upstream) || this.#quiet.has(id)) continue
+      this.#quiet.saw(id)
+      this.#early.push({ record, nowMs: unknownAtMs! })
+    }
   }
 
   /** A store that cannot say whether it did it is asked again with the same words: whoever ends an attempt tells of its end, so it must hear of it. */
@@ -259,6 +286,10 @@ class Quiet {
     if (this.#sinceMs.has(id)) return
     this.#sinceMs.set(id, this.#clock.nowMs())
     if (this.#sinceMs.size > REMEMBERED_MAX) this.#sinceMs.delete(this.#sinceMs.keys().next().value!)
+  }
+
+  has (id: string): boolean {
+    return this.#sinceMs.has(id)
   }
 
   forget (id: string): void {

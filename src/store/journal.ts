@@ -130,12 +130,16 @@ export class Journal {
     return this.#log.commit(line({ t: 'told', record: { ...record, ...laterOf(record) } }))
   }
 
-  /** Resolves when it is on the disk that the store must still be told this. @throws the error of the disk */
-  async owes (held: AttemptRecord, event: AttemptEvent): Promise<void> {
+  /**
+   * The store must be told this. Resolves when that stands here: `written`, the death of this process does not lose it any more, or the disk has told
+   * of its own fault; `synced`, it is on the disk. @throws the error of the disk, where it was to be synced
+   */
+  async owes (held: AttemptRecord, event: AttemptEvent, until: 'written' | 'synced'): Promise<void> {
     const entry = this.#live.get(held.id)
     if (entry === undefined || entry.record.token !== held.token) return
     this.#live.set(held.id, { ...entry, owed: event })
-    await this.#log.commit(line({ t: 'owed', id: held.id, event: withoutSensitive(event, entry.record) }))
+    const owed = line({ t: 'owed', id: held.id, event: withoutSensitive(event, entry.record) })
+    await (until === 'synced' ? this.#log.commit(owed) : this.#log.write(owed))
   }
 
   async stopped (tag: string, runKey: string): Promise<void> {

@@ -10,6 +10,7 @@ import { StateRefused, StateUnavailable } from './store.ts'
 const TRIES_MAX = 3
 const TRYING_MS = 2_000
 const CLOSE_MS = 1_000
+const START_PAUSE_MS = 100
 /** Less than a command may take. */
 const BARRIER_MS = 800
 
@@ -87,16 +88,17 @@ function createClient (address: RedisAddress): Redis | Cluster {
   })
 }
 
-/** @throws StateUnavailable where it cannot be reached within `startMs`, StateRefused where it may forget */
+/** @throws StateUnavailable where it cannot be reached, or does not answer, within `startMs`, StateRefused where it may forget */
 export async function connectRedis (address: RedisAddress, startMs: number): Promise<RedisConnection> {
   const client = createClient(address)
+  const untilMs = performance.now() + startMs
   let fault = 'no answer'
   // Without a listener an error would end the process. What it means for a call is told by the command that fails.
   client.on('error', (error: unknown) => { fault = messageOf(error) })
   try {
     client.connect().catch((error: unknown) => { fault = messageOf(error) })
-    if (!await ready(client, performance.now() + startMs)) throw new StateUnavailable(`Redis cannot be reached: ${fault}`)
-    if (!address.volatile) await requireDurable(client)
+    if (!await ready(client, untilMs)) throw new StateUnavailable(`Redis cannot be reached: ${fault}`)
+    if (!address.volatile) await requireDurable(client, untilMs)
   } catch (error) {
     client.disconnect()
     throw error
@@ -107,12 +109,12 @@ export async function connectRedis (address: RedisAddress, startMs: number): Pro
 const TWICE = ', and what is forgotten could be sent twice'
 
 /** Refuses a Redis that forgets what it acknowledged: what it forgets would be sent twice. */
-async function requireDurable (client: Redis | Cluster): Promise<void> {
+async function requireDurable (client: Redis | Cluster, untilMs: number): Promise<void> {
   const nodes = client instanceof Cluster ? client.nodes('master') : [client]
   for (const node of nodes) {
     let info: string
     try {
-      info = await node.info()
+      info = await patiently(() => node.info(), untilMs)
     } catch (error) {
       const message = messageOf(error)
       if (!message.startsWith('NOPERM')) throw new StateUnavailable(`Redis cannot be asked for its settings: ${message}`, { cause: error })
@@ -226,6 +228,19 @@ function createBarrier (address: RedisAddress): Barrier {
       return reply
     },
     close: () => client?.disconnect(),
+  }
+}
+
+/** Asks again until `untilMs` (performance.now()) what fails for a reason of the moment. @throws the last error */
+export async function patiently<T> (ask: () => Promise<T>, untilMs: number): Promise<T> {
+  for (;;) {
+    try {
+      return await ask()
+    } catch (error) {
+      const reason = error instanceof StateUnavailable ? error.cause ?? error : error
+      if (!isOfTheMoment(messageOf(reason)) || performance.now() >= untilMs) throw error
+    }
+    await sleep(START_PAUSE_MS)
   }
 }
 

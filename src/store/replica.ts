@@ -3,16 +3,16 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { advance as reduce, type AttemptEvent, type AttemptRecord } from '../attempts/attempt.ts'
-import { Journal, type JournalOptions } from './journal.ts'
+import { Journal, type Entry, type JournalOptions } from './journal.ts'
 import { laterLock, type FollowedLock, type LockState } from './lock-store.ts'
 import { lossOf, type Loss } from './loss.ts'
-import { connectRedis, type RedisConnection } from './redis-connection.ts'
+import { connectRedis, patiently, type RedisConnection } from './redis-connection.ts'
 import { DEPARTED, keysOf, LOCK_FOLLOWERS, LOSS, MEMBERS, STOPPED_RUNS } from './redis-keys.ts'
 import { redisStore } from './redis.ts'
 import { SCRIPTS } from './redis-scripts.ts'
 import { wholeProposals } from './replica-proposals.ts'
 import { parseRedisUrl } from './redis-url.ts'
-import { restore } from './restore.ts'
+import { restore, suppose } from './restore.ts'
 import { RETENTION, STOPPED_LISTED_MS, type Retention } from './retention.ts'
 import { lockBeside } from './sqlite-file.ts'
 import { StateUnavailable, type Advanced, type Store } from './store.ts'
@@ -22,7 +22,7 @@ export interface ReplicaOptions {
   /** Where the journal lies; this process's own. */
   readonly folder: string
   readonly retention?: Retention
-  /** How long the first connection may take. */
+  /** How long the first connection, and the first look at what the store holds, may take. */
   readonly startMs?: number
   /** Of the catalog in force. */
   digest (): string
@@ -73,9 +73,10 @@ export async function openReplica (url: string, options: ReplicaOptions): Promis
     journal = await Journal.open({
       ...options.journal, folder, onSynced: (_lines, durationMs) => events.journalSynced(durationMs), onFault: error => events.journalFault(error),
     })
-    redis = await connectRedis(parseRedisUrl(url), options.startMs ?? START_MS)
+    const untilMs = performance.now() + (options.startMs ?? START_MS)
+    redis = await connectRedis(parseRedisUrl(url), untilMs - performance.now())
     replica = new Replica(redis, journal, options, () => lock.close())
-    await replica.start()
+    await replica.start(untilMs)
     return replica.store()
   } catch (error) {
     await replica?.abandon()
@@ -111,9 +112,9 @@ class Replica {
     this.#raw = redisStore(redis, { retention: this.#retention, canary: this.#watch })
   }
 
-  async start (): Promise<void> {
+  async start (untilMs: number): Promise<void> {
     for (const { record, owed } of this.#journal.live()) if (owed !== null) this.#inherited.add(record.id)
-    await this.#watch.start()
+    await patiently(() => this.#watch.start(), untilMs)
     for (const { record } of this.#journal.live()) {
       // What is not settled never expires: where it is missing, it was lost. That it is only prepared may mean that the mark never arrived.
       if (await restore(this.#redis, record, this.#retention) === 'inserted') this.#watch.suspect('proved')
@@ -189,8 +190,12 @@ class Replica {
     return advanced.value
   }
 
-  /** What the owner of the send knows is told whatever else the store has lost, and waits in the journal where it cannot be told now. */
+  /**
+   * What the owner of the send knows is told whatever else the store has lost, and waits in the journal where it cannot be told now. It stands there before
+   * the store has it: once the store does, anyone may be told, and a store that forgets it then must hear it again though this process has died.
+   */
   async #report (held: AttemptRecord, event: AttemptEvent, changeId?: string): Promise<Advanced> {
+    if (this.#journal.entry(held.id)?.owed !== event) await this.#journal.owes(held, event, 'written')
     try {
       let advanced = await this.#raw.advance(held, event, changeId)
       const entry = this.#journal.entry(held.id)
@@ -201,7 +206,7 @@ class Replica {
       await this.#note(held, advanced)
       return advanced
     } catch (error) {
-      await this.#journal.owes(held, event).catch(() => undefined)
+      await this.#journal.owes(held, event, 'synced').catch(() => undefined)
       throw error
     }
   }
@@ -261,13 +266,18 @@ class Replica {
     for await (const kept of this.#journal.whole()) {
       const work: Promise<unknown> = kept.kind === 'stopped'
         ? this.#raw.stopRun(kept.tag, kept.runKey)
-        : restore(this.#redis, kept.entry.record, this.#retention, kept.entry.owed)
+        : this.#restoreOne(kept.entry)
       underWay.add(work)
       // Whoever waits below hears of its failure.
       work.then(() => underWay.delete(work), () => undefined)
       if (underWay.size >= RESTORED_AT_ONCE) await Promise.race(underWay)
     }
     await Promise.all(underWay)
+  }
+
+  async #restoreOne ({ record, owed }: Entry): Promise<void> {
+    await restore(this.#redis, record, this.#retention, owed)
+    if (owed !== null) await suppose(this.#redis, record, owed, this.#retention)
   }
 
   async #acceptLoss (): Promise<Loss | null> {
@@ -295,9 +305,11 @@ class Replica {
   async #reconcile (): Promise<void> {
     if (this.#watch.open !== null || this.#watch.isSuspicious) return
     for (const { record, owed } of this.#journal.live()) {
-      if (owed !== null) continue
       const found = await this.#raw.find(record.id)
-      if (found?.state === 'settled' || (found !== null && found.token !== record.token)) await this.#journal.stands(found)
+      if (found !== null && found.token !== record.token) await this.#journal.stands(found)
+      // Whoever owes it tells it.
+      else if (owed !== null) continue
+      else if (found?.state === 'settled') await this.#journal.stands(found)
       else if (found !== null) continue
       else if (this.#journal.entry(record.id) !== null) this.#watch.suspect('proved')
     }

@@ -31,6 +31,7 @@ if held[1] and rank[held[2]] >= rank[known] and not is_known_better then return 
 
 if held[3] then revision = math.max(revision, tonumber(held[3]) + 1) end
 redis.call('HSET', KEYS[1], 'id', id, 'format', format, 'revision', digits(revision), 'state', state, 'token', token, 'body', body, 'change', '', 'assumed', assumed)
+if state == 'settled' and not times.settledAtMs then times.settledAtMs = at end
 if not times.preparedAtMs or times.preparedAtMs == 0 then times.preparedAtMs = at end
 if state == 'unknown' and not times.unknownAtMs then times.unknownAtMs = at end
 -- When it was sent is known to be before this; absence is proved by how long it has been quiet since.

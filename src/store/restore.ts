@@ -38,8 +38,16 @@ export async function restore (redis: RedisConnection, known: AttemptRecord, ret
 /** A later attempt was begun under the same upstream key, and so by then this one had ended, and nothing of it had taken effect. Another journal may know how. */
 const CAME_TO_NOTHING: Settlement = { ...unsent('NOT_APPLIED', 'The call had ended without an effect when it was made again.', true), sent: true }
 
-const ended = (record: AttemptRecord, settlement: Settlement, settledAtMs: number): AttemptRecord =>
+const ended = (record: AttemptRecord, settlement: Settlement, settledAtMs: number | null): AttemptRecord =>
   ({ ...record, state: 'settled', missing: null, settlement, settledAtMs })
+
+/**
+ * What its sender owes the store, for as long as no other journal knows of another end that the store had written down before: else a look-up could end it
+ * anew, otherwise than the store had been told and had told others, before the debt is paid. To be called after `restore`. @throws StateUnavailable
+ */
+export async function suppose (redis: RedisConnection, known: AttemptRecord, owed: AttemptEvent, retention: Retention): Promise<void> {
+  if (owed.type === 'settle') await tell(redis, ended(known, owed.settlement, null), retention, 'assumed')
+}
 
 async function tell (redis: RedisConnection, known: AttemptRecord, retention: Retention, by: 'known' | 'assumed' = 'known'): Promise<unknown> {
   const record = asRestored(known)

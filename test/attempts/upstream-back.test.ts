@@ -30,5 +30,29 @@ describe('an upstream that answers look-ups again', { concurrency: true }, () =>
       assert.equal(works.writes.length, 2)
       assert.equal(works.effects.length, 2)
     })
+
+    test(`${kind}: so is what a broker that is gone asked about in vain`, async t => {
+      const { works, process: start, token } = await worksGround(t, kind)
+      const first = await start()
+      works.onWrite = asked => {
+        asked.apply()
+        asked.socket.destroy()
+      }
+      works.onRead = asked => asked.answer(503, {})
+      const startedAtMs = performance.now()
+      const waits = await first.call(token, 'do_work.v1', { item: 'waits', amount: 1 }, 'key-1')
+      await eventually(() => works.lookups.length === 3, 'its look-ups at 0.2, 1 and 5 s failed')
+      const triedForMs = performance.now() - startedAtMs
+      await first.stop()
+
+      works.onRead = asked => asked.honest()
+      const next = await start()
+      const backAtMs = performance.now()
+      await next.call(token, 'do_work.v1', { item: 'comes later', amount: 1 }, 'key-2')
+      const { status, body } = await ending(next, token, waits)
+      assert.deepEqual([status, body.outcome, body.evidence?.source], [200, 'completed', 'lookup'])
+      assert.ok(performance.now() - backAtMs < 2 * triedForMs, 'its own turn is 30 s later')
+      assert.equal(works.effects.length, 2)
+    })
   }
 })

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { openReplica } from '../../src/store/replica.ts'
 import { keysOf } from '../../src/store/redis-keys.ts'
+import { PASS, startRedisTap } from '../invariants/redis-tap.ts'
 import { reached } from '../store/drafts.ts'
 import { startRedis } from '../support/redis.ts'
 
@@ -46,4 +47,29 @@ test('a replica that cannot tell the store what it knows fails to start, and lea
   const [code, signal] = await once(child, 'close') as [number | null, NodeJS.Signals | null]
   clearTimeout(timer)
   assert.deepEqual([code, signal, said.trim()], [2, null, 'StateUnavailable'])
+})
+
+test('a replica whose first questions to Redis find no answer asks again, and starts', async t => {
+  const redis = await startRedis()
+  t.after(() => redis.stop())
+  const tap = await startRedisTap(redis.port)
+  t.after(() => tap.stop())
+  const folder = mkdtempSync(join(tmpdir(), 'aval-replica-'))
+  t.after(() => { rmSync(folder, { recursive: true, force: true }) })
+  const muted: string[] = []
+  let infos = 0
+  tap.rule = (verb, [name]) => {
+    const isInfo = name?.toUpperCase() === 'INFO'
+    if (isInfo) infos += 1
+    // The first INFO is the client's own question whether the server is ready.
+    const what = isInfo && infos === 2 ? 'settings' : verb === 'beat' ? 'beat' : null
+    if (what === null || muted.includes(what)) return 'pass'
+    muted.push(what)
+    return 'mute'
+  }
+  const store = await openReplica(`redis://127.0.0.1:${tap.port}`, { folder, digest: () => 'd', events: EVENTS })
+  tap.rule = PASS
+  assert.deepEqual(muted, ['settings', 'beat'])
+  await reached(store, 'dispatched')
+  await store.close()
 })

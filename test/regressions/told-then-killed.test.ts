@@ -1,7 +1,10 @@
 // A broker that is killed in the moment in which an agent hears how its write ended, and a Redis that then forgets everything: what was told stands.
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { makeRedisRig, serve, until } from '../crash/rig.ts'
+import { PASS, startRedisTap } from '../invariants/redis-tap.ts'
+import type { Reached } from '../support/broker.ts'
 
 const ROUNDS = 5
 
@@ -23,4 +26,33 @@ test('what was told is kept, though its broker died in the same moment and Redis
     assert.deepEqual([again.outcome, again.error?.code], ['rejected', 'UPSTREAM_REJECTED'])
   }
   assert.equal(rig.works.writes.length, ROUNDS)
+})
+
+test('what Redis acknowledged to a broker that died before it heard so, and others were told, is kept though Redis forgot it', async t => {
+  const rig = await makeRedisRig(t)
+  const tap = await startRedisTap(rig.redis.port)
+  t.after(() => tap.stop())
+  const env = { AVAL_STATE: `redis://127.0.0.1:${tap.port}`, AVAL_DATA: join(rig.site.folder, 'sender') }
+  const sender = await serve(t, rig, env)
+  const { broker: other } = await rig.replica()
+  // Redis does it, and the sender never hears so.
+  tap.rule = verb => verb === 'change:settled' ? 'mute' : 'pass'
+  rig.works.onWrite = asked => asked.answer(413, {})
+  const call = sender.call(rig.token, 'do_work.v1', { item: 'item-1', amount: 7 }, 'key-1').catch(() => null)
+  let told: Reached['body'] | undefined
+  await until('the other one knows its end', async () => {
+    told = (await other.get(rig.token, '/v1/attempts')).body.attempts[0]
+    return told?.outcome === 'rejected'
+  })
+  await sender.kill9()
+  assert.equal(await call, null)
+  const id = told!.attempt_id
+  assert.equal((await other.get(rig.token, `/v1/attempts/${id}`)).body.error.code, 'UPSTREAM_REJECTED')
+  await rig.redis.command('FLUSHALL')
+  tap.rule = PASS
+  await serve(t, rig, env)
+  await until('it is known again', async () => (await other.get(rig.token, `/v1/attempts/${id}`)).status === 200)
+  const again = (await other.get(rig.token, `/v1/attempts/${id}?wait=20s`)).body
+  assert.deepEqual([again.outcome, again.error?.code], ['rejected', 'UPSTREAM_REJECTED'])
+  assert.equal(rig.works.writes.length, 1)
 })

@@ -41,7 +41,7 @@ test('what was sent is found again as it was, what ended as it ended, what is ow
   const [open, ended, owing] = [sent(), sent(), sent()]
   await Promise.all([open, ended, owing].map(record => journal.sending(record)))
   await journal.stands(settledOf(ended))
-  await journal.owes(owing, { type: 'settle', token: owing.token, settlement: done({ work: 1 }) })
+  await journal.owes(owing, { type: 'settle', token: owing.token, settlement: done({ work: 1 }) }, 'synced')
   await journal.stopped('05', 'run-key')
   journal.saw({ runId: 'abc', beats: { '00': 7 }, peers: { other: 3 }, members: ['other'] })
   await journal.close()
@@ -76,7 +76,7 @@ test('a sensitive result is not in the journal, however it ended', async t => {
   const [told, owed] = [sent({ sensitive: true }), sent({ sensitive: true })]
   await Promise.all([told, owed].map(record => journal.sending(record)))
   await journal.stands(settledOf(told, { pin: 'zq81-never-kept' }))
-  await journal.owes(owed, { type: 'settle', token: owed.token, settlement: done({ pin: 'zq82-never-kept' }) })
+  await journal.owes(owed, { type: 'settle', token: owed.token, settlement: done({ pin: 'zq82-never-kept' }) }, 'synced')
   await journal.close()
   const again = await openJournal(t, folder)
   await again.stopped('00', 'makes-a-snapshot')

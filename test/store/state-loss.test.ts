@@ -188,7 +188,29 @@ test('how an attempt ended is told a store that cannot be reached as soon as it 
   assert.match(await redis.command('HGET', `aval:{t${record.tag}}:attempt:${record.id}`, 'state'), /dispatched/)
   const after = await replica(t, redis.url, folder)
   await eventually(async () => (await after.store.find(record.id))?.state === 'settled', 'it is told')
+  await eventually(async () => after.told.landed.length > 0, 'it is told of')
   assert.deepEqual(after.told.landed.map(({ settlement }) => settlement!.result), [{ late: 1 }])
+})
+
+test('what a dead sender could not tell stands, in a store that forgot it, as soon as nothing is missing there: no look-up can end it otherwise', async t => {
+  const redis = await server(t)
+  const folder = folderFor(t)
+  const way = await startTcpProxy({ port: redis.port })
+  t.after(() => way.stop())
+  const before = await replica(t, `redis://127.0.0.1:${way.port}`, folder)
+  const record = await reached(before.store, 'dispatched')
+  await way.refuse()
+  way.reset()
+  await assert.rejects(settle(before.store, record, done({ late: 1 })), StateUnavailable)
+  await before.close()
+  await redis.command('FLUSHALL')
+  const after = await replica(t, redis.url, folder)
+  await whole(after.store)
+  const found = (await after.store.find(record.id))!
+  assert.deepEqual([found.state, found.settlement?.result], ['settled', { late: 1 }])
+  assert.ok(found.settledAtMs! > found.dispatchedAtMs!)
+  await eventually(async () => after.told.landed.length > 0, 'it is told of')
+  assert.deepEqual(after.told.landed.map(({ id }) => id), [record.id])
 })
 
 test('what a dead sender could not tell is no end for a store that forgot another one, of which the replica that found it out tells later', async t => {
