@@ -106,8 +106,9 @@ export class Journal {
   /**
    * The store has it so. What is no attempt of this replica is passed over. Resolves when the death of this process does not lose that any more, or the
    * disk has told of its own fault.
+   * @param debt what is owed was told by this, or it is still owed: another change was made meanwhile
    */
-  async stands (record: AttemptRecord): Promise<void> {
+  async stands (record: AttemptRecord, debt: 'paid' | 'kept' = 'paid'): Promise<void> {
     const held = this.#live.get(record.id)
     // A mark that the store does not have yet may still be on its way there.
     if (held === undefined || record.state === 'prepared') return
@@ -119,7 +120,9 @@ export class Journal {
     if (record.state === 'settled') this.#live.delete(record.id)
     else this.#live.set(record.id, { record, owed: null })
     // That it was sent is known already.
-    if (record.state !== 'dispatched') await this.#log.write(line({ t: 'is', later: laterOf(record) }))
+    const written = record.state === 'dispatched' ? [] : [this.#log.write(line({ t: 'is', later: laterOf(record) }))]
+    if (debt === 'kept' && held.owed !== null) written.push(this.owes(record, held.owed, 'written'))
+    await Promise.all(written)
   }
 
   /**

@@ -203,7 +203,7 @@ class Replica {
         this.#watch.suspect('proved')
         if (await restore(this.#redis, entry.record, this.#retention, event) !== 'foreign') advanced = await this.#raw.advance(held, event, changeId)
       }
-      await this.#note(held, advanced)
+      await this.#note(held, advanced, 'paid')
       return advanced
     } catch (error) {
       await this.#journal.owes(held, event, 'synced').catch(() => undefined)
@@ -214,17 +214,17 @@ class Replica {
   async #change (held: AttemptRecord, event: AttemptEvent, changeId?: string): Promise<Advanced> {
     await this.#watch.requireOpen()
     const advanced = await this.#raw.advance(held, event, changeId)
-    await this.#note(held, advanced)
+    await this.#note(held, advanced, 'kept')
     return advanced
   }
 
   /** Nobody is told what became of an attempt before it stands in a journal too: in that of its sender, or of who found it out. */
-  async #note (held: AttemptRecord, advanced: Advanced): Promise<void> {
+  async #note (held: AttemptRecord, advanced: Advanced, debt: 'paid' | 'kept'): Promise<void> {
     if (advanced.kind === 'missing') return
     const { record } = advanced
     this.#watch.acknowledged.add(record)
     const isSender = this.#journal.entry(record.id)?.record.token === record.token
-    await this.#journal.stands(record)
+    await this.#journal.stands(record, debt)
     const isFurther = record.state !== held.state && record.state !== 'prepared' && record.state !== 'dispatched'
     // A disk that takes nothing says so itself, and the store has it.
     if (!isSender && advanced.kind === 'changed' && isFurther) await this.#journal.told(record).catch(() => undefined)
@@ -277,7 +277,8 @@ class Replica {
 
   async #restoreOne ({ record, owed }: Entry): Promise<void> {
     await restore(this.#redis, record, this.#retention, owed)
-    if (owed !== null) await suppose(this.#redis, record, owed, this.#retention)
+    // A living sender tells it itself.
+    if (owed !== null && this.#inherited.has(record.id)) await suppose(this.#redis, record, owed, this.#retention)
   }
 
   async #acceptLoss (): Promise<Loss | null> {

@@ -80,6 +80,8 @@ const KILLS_FIRST = 4
 const OF_STORE: Readonly<Record<'sqlite' | 'redis', RegExp>> = { sqlite: /redis/, redis: /sqlite/ }
 /** Passed by few: whoever comes meets them. */
 const RARE = /drain|cancel|own_lookup|close_unsent|settle_again|sweep|propose|decide|spend|redis_change/
+/** Passed once by many writes together. */
+const SHARED = /sqlite_commit/
 /** An error thrown here meets code that is not the broker's own (an event handler), or comes when the answer is already made. */
 const NO_ERROR = /^(at_request_start|after_request_left|after_head|after_body|before_answer|before_audit_line|before_drain|after_drain|after_settle)$/
 
@@ -123,7 +125,9 @@ export class Armoury {
 
   /** What has hardly fired is met by more of those who pass. */
   #share (name: FailpointName, times: number): string {
-    const share = RARE.test(name) ? this.#random.between(0.3, 1) : this.#random.between(0.005, 0.03) * (times < 12 ? 3 : 1)
+    const share = RARE.test(name) ? this.#random.between(0.3, 1)
+      : SHARED.test(name) ? this.#random.between(0.03, 0.12)
+      : this.#random.between(0.005, 0.03) * (times < 12 ? 3 : 1)
     return share.toFixed(4)
   }
 }

@@ -5,7 +5,7 @@ import { open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import type { AttemptRecord } from '../../src/attempts/attempt.ts'
+import type { AttemptEvent, AttemptRecord } from '../../src/attempts/attempt.ts'
 import { Journal, readLatest, type JournalOptions, type Kept } from '../../src/store/journal.ts'
 import { readSegment, segmentsOf, type LogFile } from '../../src/store/journal-log.ts'
 import { done, draft } from './drafts.ts'
@@ -54,6 +54,27 @@ test('what was sent is found again as it was, what ended as it ended, what is ow
   const kept = await all(again)
   assert.deepEqual(attemptsOf(kept).get(ended.id), settledOf(ended))
   assert.deepEqual(kept.filter(one => one.kind === 'stopped'), [{ kind: 'stopped', tag: '05', runKey: 'run-key' }])
+})
+
+test('what is owed stays so when another change of the attempt was made, and not once it was told', async t => {
+  const folder = folderFor(t)
+  const journal = await openJournal(t, folder)
+  const [owing, marked, paid] = [sent(), sent(), sent()]
+  const settle = ({ token }: AttemptRecord): AttemptEvent => ({ type: 'settle', token, settlement: done() })
+  const unknown = (record: AttemptRecord): AttemptRecord => ({ ...record, state: 'unknown', revision: 3, missing: 'no answer', unknownAtMs: 1 })
+  for (const record of [owing, marked, paid]) {
+    await journal.sending(record)
+    await journal.owes(record, settle(record), 'written')
+  }
+  await journal.stands(unknown(owing), 'kept')
+  await journal.stands(marked, 'kept')
+  await journal.stands(unknown(paid), 'paid')
+  const debts = (one: Journal): readonly unknown[] => [owing, marked, paid].map(({ id }) => one.entry(id)!.owed)
+  assert.deepEqual(debts(journal), [settle(owing), settle(marked), null])
+  await journal.close()
+  const again = await openJournal(t, folder)
+  assert.deepEqual(debts(again), [settle(owing), settle(marked), null])
+  assert.equal(again.entry(owing.id)!.record.state, 'unknown')
 })
 
 test('what the store acknowledged after the canaries that were remembered last is known after a crash, and nothing older', async t => {
