@@ -25,6 +25,8 @@ export interface Entry {
   readonly record: AttemptRecord
   /** What became of it, as its owner knows, and as the store was not told yet. */
   readonly owed: AttemptEvent | null
+  /** Whoever called was answered, and that told of, though the store could not be told. */
+  readonly answered?: true
 }
 
 export type JournalOptions = Pick<LogOptions, 'folder' | 'onSynced' | 'onFault' | 'segmentBytesMax' | 'bytesMax' | 'ageMsMax' | 'create'>
@@ -40,7 +42,7 @@ type Line =
   | { readonly t: 'sent', readonly record: AttemptRecord }
   | { readonly t: 'is', readonly later: Later }
   | { readonly t: 'told', readonly record: AttemptRecord }
-  | { readonly t: 'owed', readonly id: string, readonly event: AttemptEvent }
+  | { readonly t: 'owed', readonly id: string, readonly event: AttemptEvent, readonly answered?: true }
   | { readonly t: 'stopped', readonly tag: string, readonly runKey: string }
   | { readonly t: 'lock', readonly state: LockState }
   | { readonly t: 'whole' }
@@ -121,7 +123,7 @@ export class Journal {
     else this.#live.set(record.id, { record, owed: null })
     // That it was sent is known already.
     const written = record.state === 'dispatched' ? [] : [this.#log.write(line({ t: 'is', later: laterOf(record) }))]
-    if (debt === 'kept' && held.owed !== null) written.push(this.owes(record, held.owed, 'written'))
+    if (debt === 'kept' && held.owed !== null) written.push(this.#owe(record, held.owed, held.answered))
     await Promise.all(written)
   }
 
@@ -134,15 +136,24 @@ export class Journal {
   }
 
   /**
-   * The store must be told this. Resolves when that stands here: `written`, the death of this process does not lose it any more, or the disk has told
-   * of its own fault; `synced`, it is on the disk. @throws the error of the disk, where it was to be synced
+   * The store is about to be told this. Resolves when the death of this process does not lose that any more, or the disk has told of its own fault.
    */
-  async owes (held: AttemptRecord, event: AttemptEvent, until: 'written' | 'synced'): Promise<void> {
+  async owes (held: AttemptRecord, event: AttemptEvent): Promise<void> {
+    const entry = this.#live.get(held.id)
+    if (entry !== undefined && entry.record.token === held.token) await this.#owe(entry.record, event)
+  }
+
+  /** The store could not be told this, and whoever called is answered all the same. Resolves when that is on the disk. @throws the error of the disk */
+  async answers (held: AttemptRecord, event: AttemptEvent): Promise<void> {
     const entry = this.#live.get(held.id)
     if (entry === undefined || entry.record.token !== held.token) return
-    this.#live.set(held.id, { ...entry, owed: event })
-    const owed = line({ t: 'owed', id: held.id, event: withoutSensitive(event, entry.record) })
-    await (until === 'synced' ? this.#log.commit(owed) : this.#log.write(owed))
+    this.#live.set(held.id, { ...entry, owed: event, answered: true })
+    await this.#log.commit(owedLine(entry.record, event, true))
+  }
+
+  #owe (record: AttemptRecord, event: AttemptEvent, answered?: true): Promise<void> {
+    this.#live.set(record.id, { record, owed: event, ...(answered && { answered }) })
+    return this.#log.write(owedLine(record, event, answered))
   }
 
   async stopped (tag: string, runKey: string): Promise<void> {
@@ -191,11 +202,9 @@ export class Journal {
   #snapshot (): readonly string[] {
     const lines: Line[] = [{ t: 'replica', id: this.replica }, { t: 'seen', seen: this.#seen }, { t: 'lock', state: this.#lock }]
     for (const [runKey, tag] of this.#stops) lines.push({ t: 'stopped', tag, runKey })
-    for (const { record, owed } of this.#live.values()) {
-      lines.push({ t: 'sent', record })
-      if (owed !== null) lines.push({ t: 'owed', id: record.id, event: withoutSensitive(owed, record) })
-    }
-    return lines.map(line)
+    const live = [...this.#live.values()].flatMap(({ record, owed, answered }) =>
+      [line({ t: 'sent', record }), ...(owed === null ? [] : [owedLine(record, owed, answered)])])
+    return [...lines.map(line), ...live]
   }
 }
 
@@ -245,7 +254,7 @@ function apply (live: Map<string, Entry>, told: Line): Entry | null {
   if (told.t === 'sent') live.set(told.record.id, { record: told.record, owed: null })
   if (told.t === 'owed') {
     const entry = live.get(told.id)
-    if (entry !== undefined) live.set(told.id, { ...entry, owed: told.event })
+    if (entry !== undefined) live.set(told.id, { record: entry.record, owed: told.event, ...(told.answered && { answered: true }) })
   }
   if (told.t !== 'is') return null
   const entry = live.get(told.later.id)
@@ -261,6 +270,9 @@ function apply (live: Map<string, Entry>, told: Line): Entry | null {
 }
 
 const line = (told: Line): string => JSON.stringify(told)
+
+const owedLine = (record: AttemptRecord, event: AttemptEvent, answered?: true): string =>
+  line({ t: 'owed', id: record.id, event: withoutSensitive(event, record), ...(answered && { answered }) })
 
 function laterOf (record: AttemptRecord): Later {
   const {

@@ -31,8 +31,8 @@ export interface ReplicaOptions {
 }
 
 export interface ReplicaEvents extends WatchEvents {
-  /** An end that an earlier process, or this one, could not tell the store is written down now. */
-  landed (record: AttemptRecord): void
+  /** An end that an earlier process could not tell the store is written down now. `answered`: whoever called had been told of it. */
+  landed (record: AttemptRecord, answered: boolean): void
   /** A group of lines is on the disk, and how long that took. */
   journalSynced (durationMs: number): void
   journalFault (error: unknown): void
@@ -98,6 +98,8 @@ class Replica {
   readonly #loops: Array<() => Promise<void>> = []
   /** Told the store by nobody but this: their processes are dead. */
   readonly #inherited = new Set<string>()
+  /** Of these, those whose end a store that had forgotten them has from here already. */
+  readonly #supposed = new Set<string>()
   #closing: Promise<void> | null = null
   #keyId: string | null = null
   #stoppedRuns: readonly string[] = []
@@ -195,7 +197,7 @@ class Replica {
    * the store has it: once the store does, anyone may be told, and a store that forgets it then must hear it again though this process has died.
    */
   async #report (held: AttemptRecord, event: AttemptEvent, changeId?: string): Promise<Advanced> {
-    if (this.#journal.entry(held.id)?.owed !== event) await this.#journal.owes(held, event, 'written')
+    if (this.#journal.entry(held.id)?.owed !== event) await this.#journal.owes(held, event)
     try {
       let advanced = await this.#raw.advance(held, event, changeId)
       const entry = this.#journal.entry(held.id)
@@ -206,7 +208,8 @@ class Replica {
       await this.#note(held, advanced, 'paid')
       return advanced
     } catch (error) {
-      await this.#journal.owes(held, event, 'synced').catch(() => undefined)
+      // The process that is dead has answered, or never will.
+      if (!this.#inherited.has(held.id)) await this.#journal.answers(held, event).catch(() => undefined)
       throw error
     }
   }
@@ -278,7 +281,8 @@ class Replica {
   async #restoreOne ({ record, owed }: Entry): Promise<void> {
     await restore(this.#redis, record, this.#retention, owed)
     // A living sender tells it itself.
-    if (owed !== null && this.#inherited.has(record.id)) await suppose(this.#redis, record, owed, this.#retention)
+    if (owed === null || !this.#inherited.has(record.id)) return
+    if (await suppose(this.#redis, record, owed, this.#retention)) this.#supposed.add(record.id)
   }
 
   async #acceptLoss (): Promise<Loss | null> {
@@ -297,8 +301,9 @@ class Replica {
         continue
       }
       const advanced = await this.#report(entry.record, entry.owed)
-      if (advanced.kind !== 'missing' && isOwn(advanced, entry.owed)) this.#events.landed(advanced.record)
+      if (advanced.kind !== 'missing' && isOwn(advanced, entry.owed, this.#supposed.has(id))) this.#events.landed(advanced.record, entry.answered === true)
       this.#inherited.delete(id)
+      this.#supposed.delete(id)
     }
   }
 
@@ -332,10 +337,11 @@ class Replica {
   }
 }
 
-/** Where the reply to an earlier asking was lost, what stands there now is our own doing. */
-function isOwn (advanced: Advanced, event: AttemptEvent): boolean {
+/** Where the reply to an earlier asking was lost, what stands there now is our own doing; but whoever swept it has written the same of what never left. */
+function isOwn (advanced: Advanced, event: AttemptEvent, supposed: boolean): boolean {
   if (advanced.kind === 'changed') return true
-  return advanced.kind === 'already' && event.type === 'settle' && advanced.record.settlement?.evidence.source === event.settlement.evidence.source
+  if (advanced.kind !== 'already' || event.type !== 'settle') return false
+  return supposed || (event.settlement.sent && advanced.record.settlement?.evidence.source === event.settlement.evidence.source)
 }
 
 /** A turn that fails is followed by the next one. The returned function resolves once nothing is under way. */

@@ -43,10 +43,12 @@ const ended = (record: AttemptRecord, settlement: Settlement, settledAtMs: numbe
 
 /**
  * What its sender owes the store, for as long as no other journal knows of another end that the store had written down before: else a look-up could end it
- * anew, otherwise than the store had been told and had told others, before the debt is paid. To be called after `restore`. @throws StateUnavailable
+ * anew, otherwise than the store had been told and had told others, before the debt is paid. To be called after `restore`. @returns whether it stands there now by this @throws StateUnavailable
  */
-export async function suppose (redis: RedisConnection, known: AttemptRecord, owed: AttemptEvent, retention: Retention): Promise<void> {
-  if (owed.type === 'settle') await tell(redis, ended(known, owed.settlement, null), retention, 'assumed')
+export async function suppose (redis: RedisConnection, known: AttemptRecord, owed: AttemptEvent, retention: Retention): Promise<boolean> {
+  if (owed.type !== 'settle') return false
+  const [kind] = list(await tell(redis, ended(known, owed.settlement, null), retention, 'assumed'))
+  return text(kind) === 'moved' || text(kind) === 'inserted'
 }
 
 async function tell (redis: RedisConnection, known: AttemptRecord, retention: Retention, by: 'known' | 'assumed' = 'known'): Promise<unknown> {

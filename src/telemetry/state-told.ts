@@ -38,9 +38,10 @@ export function createStateTold ({ metrics, logger }: { readonly metrics: Metric
         tell(one => one.stateLoss({ what: loss.state === 'accepted' ? 'accepted' : 'restored', loss }))
       },
       fault: (what, error) => logger.fault(what, error),
-      landed (record: AttemptRecord) {
+      landed (record: AttemptRecord, answered: boolean) {
         const { settlement } = record
-        if (settlement?.sent !== true) return
+        // That nothing left was told when the call was answered.
+        if (settlement === null || (answered && !settlement.sent)) return
         const { outcome, code, sent } = settlement
         tell(one => one.attempt({
           attemptId: record.id, actionId: record.action, definition: record.definition, correlationId: record.correlationId, by: 'late_answer',

@@ -41,7 +41,7 @@ test('what was sent is found again as it was, what ended as it ended, what is ow
   const [open, ended, owing] = [sent(), sent(), sent()]
   await Promise.all([open, ended, owing].map(record => journal.sending(record)))
   await journal.stands(settledOf(ended))
-  await journal.owes(owing, { type: 'settle', token: owing.token, settlement: done({ work: 1 }) }, 'synced')
+  await journal.answers(owing, { type: 'settle', token: owing.token, settlement: done({ work: 1 }) })
   await journal.stopped('05', 'run-key')
   journal.saw({ runId: 'abc', beats: { '00': 7 }, peers: { other: 3 }, members: ['other'] })
   await journal.close()
@@ -50,7 +50,7 @@ test('what was sent is found again as it was, what ended as it ended, what is ow
   assert.deepEqual(again.seen, { runId: 'abc', beats: { '00': 7 }, peers: { other: 3 }, members: ['other'] })
   assert.deepEqual(again.live().map(entry => entry.record.id).sort(), [open.id, owing.id].sort())
   assert.deepEqual(again.entry(open.id), { record: open, owed: null })
-  assert.deepEqual(again.entry(owing.id)!.owed, { type: 'settle', token: owing.token, settlement: done({ work: 1 }) })
+  assert.deepEqual(again.entry(owing.id), { record: owing, owed: { type: 'settle', token: owing.token, settlement: done({ work: 1 }) }, answered: true })
   const kept = await all(again)
   assert.deepEqual(attemptsOf(kept).get(ended.id), settledOf(ended))
   assert.deepEqual(kept.filter(one => one.kind === 'stopped'), [{ kind: 'stopped', tag: '05', runKey: 'run-key' }])
@@ -64,7 +64,7 @@ test('what is owed stays so when another change of the attempt was made, and not
   const unknown = (record: AttemptRecord): AttemptRecord => ({ ...record, state: 'unknown', revision: 3, missing: 'no answer', unknownAtMs: 1 })
   for (const record of [owing, marked, paid]) {
     await journal.sending(record)
-    await journal.owes(record, settle(record), 'written')
+    await journal.owes(record, settle(record))
   }
   await journal.stands(unknown(owing), 'kept')
   await journal.stands(marked, 'kept')
@@ -97,7 +97,7 @@ test('a sensitive result is not in the journal, however it ended', async t => {
   const [told, owed] = [sent({ sensitive: true }), sent({ sensitive: true })]
   await Promise.all([told, owed].map(record => journal.sending(record)))
   await journal.stands(settledOf(told, { pin: 'zq81-never-kept' }))
-  await journal.owes(owed, { type: 'settle', token: owed.token, settlement: done({ pin: 'zq82-never-kept' }) }, 'synced')
+  await journal.answers(owed, { type: 'settle', token: owed.token, settlement: done({ pin: 'zq82-never-kept' }) })
   await journal.close()
   const again = await openJournal(t, folder)
   await again.stopped('00', 'makes-a-snapshot')
