@@ -317,6 +317,8 @@ export const MUTANTS: readonly Mutant[] = [
     ['attempts/resolver.ts', '    this.#early.push(...this.#waiting.take(due.record.upstream))\n', '']),
   mutant(3, 'what another process asked about in vain waits for its turn', 'attempts/upstream-back', 'sqlite: so is what a broker that is gone',
     ['attempts/resolver.ts', '      await this.#adopt()\n', '']),
+  mutant(3, 'a broker asks early about none but its own', 'attempts/upstream-back', 'so is what a replica that died since',
+    ['attempts/resolver.ts', '    this.#answering.add(due.record.upstream)\n', '']),
   mutant(3, 'one question to Redis without an answer ends a start', 'regressions/start-that-fails', 'a replica whose first questions',
     ['store/replica.ts', 'await patiently(() => this.#watch.start(), untilMs)', 'await this.#watch.start()']),
   mutant(12, 'who stops a resolver does not wait for its turn', TURNS, 'a claim that is answered after it was told to stop',

@@ -70,6 +70,8 @@ class PollingResolver implements Resolver {
   /** Upstreams that have said something since others' attempts were looked through last. */
   #answering = new Set<string>()
   #adoptedAtMs = -Infinity
+  /** Has not looked through them yet: what they wait for may be over, and no look-up of this process would say so where nothing else is due. */
+  #isNew = true
   #callOff: (() => void) | null = null
   /** When the next turn is, by the monotonic clock. */
   #plannedAtMs = Infinity
@@ -123,6 +125,7 @@ class PollingResolver implements Resolver {
   async #turn (): Promise<void> {
     try {
       await this.#adopt()
+      if (this.#stoppedAtMs !== null) return
       for (const one of this.#early.splice(0, Math.ceil(this.#room() / 2))) if (!this.#hangs(one)) this.#track(one, this.#askEarly(one))
       const room = this.#room()
       await failpoint('before_claim_due')
@@ -218,10 +221,14 @@ class PollingResolver implements Resolver {
     if (this.#early.length > 0) this.#planBy(BEHIND_POLL_MS)
   }
 
-  /** What was asked about in vain by another replica, or by a process that is gone, and is known to no `Waiting` then: each is asked about early once. */
+  /**
+   * What was asked about in vain by another replica, or by a process that is gone, and is in no `Waiting` then: each is asked about early once, when this
+   * process begins or its upstream answers.
+   */
   async #adopt (): Promise<void> {
     const { clock, store } = this.#ports
-    if (this.#answering.size === 0 || clock.nowMs() < this.#adoptedAtMs + ADOPTED_EVERY_MS) return
+    const isNew = this.#isNew
+    if (!isNew && (this.#answering.size === 0 || clock.nowMs() < this.#adoptedAtMs + ADOPTED_EVERY_MS)) return
     this.#adoptedAtMs = clock.nowMs()
     const answering = this.#answering
     this.#answering = new Set()
@@ -229,10 +236,14 @@ class PollingResolver implements Resolver {
       const { id, state, unknownAtMs, lookups } = record
       // What was found to be absent is asked about when that can prove something.
       const waitsInVain = state === 'unknown' && record.firstAbsentAtMs === null && lookups >= LOOKUPS_BEFORE_LONG_PAUSES
-      if (!waitsInVain || !answering.has(record.upstream) || this.#quiet.has(id)) continue
+      if (!waitsInVain || !(isNew || answering.has(record.upstream)) || this.#quiet.has(id)) continue
       this.#quiet.saw(id)
-      this.#early.push({ record, nowMs: unknownAtMs! })
+      const due: Due = { record, nowMs: unknownAtMs! }
+      this.#early.push(due)
+      // Whether its upstream answers is not known yet.
+      if (isNew) this.#waiting.add(due)
     }
+    this.#isNew = false
   }
 
   /** A store that cannot say whether it did it is asked again with the same words: whoever ends an attempt tells of its end, so it must hear of it. */

@@ -9,7 +9,7 @@ import { StateUnavailable, type Advanced, type Due } from '../../src/store/store
 
 /** Only the turns are looked at: nothing is ever due. */
 function resolverThat (claims: () => void): ReturnType<typeof createResolver> {
-  const store = { claimDue: async () => { claims(); return [] } }
+  const store = { unresolved: async () => [], claimDue: async () => { claims(); return [] } }
   return createResolver({ store, clock: processClock, fault: () => {} } as unknown as ResolverPorts)
 }
 
@@ -51,7 +51,7 @@ test('a claim that is answered after it was told to stop is waited for, and noth
   const claimed = Promise.withResolvers<Due[]>()
   let asked = 0
   let written = 0
-  const store = { claimDue: () => { asked += 1; return claimed.promise }, advance: async () => { written += 1; return advanced } }
+  const store = { unresolved: async () => [], claimDue: () => { asked += 1; return claimed.promise }, advance: async () => { written += 1; return advanced } }
   const resolver = createResolver({ store, clock: processClock, fault: () => {}, telemetry: { attempt: () => {} } } as unknown as ResolverPorts)
   resolver.start()
   while (asked === 0) await sleep(5)
@@ -69,6 +69,7 @@ test('an end that the store may have taken when it was told to stop is asked for
   const told: string[] = []
   let writes = 0
   const store = {
+    unresolved: async () => [],
     claimDue: async () => writes === 0 ? [due] : [],
     async advance () {
       writes += 1
@@ -87,6 +88,7 @@ test('while more is due than there is room for, whatever has ended makes room fo
   let [underWay, most, left] = [0, 0, 64]
   const attempt = (): Due => ({ ...due, record: { ...due.record, id: `att_${left--}` } })
   const store = {
+    unresolved: async () => [],
     claimDue: async (room: number) => Array.from({ length: Math.min(room, left) }, attempt),
     async advance () {
       most = Math.max(most, underWay += 1)
@@ -116,6 +118,7 @@ function resolverOf (upstreams: readonly string[]): { resolver: ReturnType<typeo
   const ports = {
     clock: processClock, fault: () => {}, rests: () => false, telemetry: { lookup: () => {}, attempt: () => {} },
     store: {
+      unresolved: async () => [],
       claimDue: async (room: number) => waiting.splice(0, room),
       async advance (record: AttemptRecord) {
         ended.push(record.upstream)

@@ -24,6 +24,7 @@ describe('an end whose reply was lost', () => {
     let asks = 0
     const losing: Store = {
       ...store,
+      unresolved: async () => [],
       claimDue: async () => asks === 0 ? [{ record, nowMs: record.dueAtMs! }] : [],
       async advance (held: AttemptRecord, event: AttemptEvent, changeId?: string) {
         const advanced = await store.advance(held, event, changeId)
