@@ -78,6 +78,8 @@ export const MUTANTS: readonly Mutant[] = [
     ['store/restore.lua', ' and not is_known_better then', ' then']),
   mutant(3, 'the store has an end before its journal does', 'regressions/told-then-killed', 'what Redis acknowledged to a broker',
     ['store/replica.ts', "    if (this.#journal.entry(held.id)?.owed !== event) await this.#journal.owes(held, event)\n", '']),
+  mutant(1, 'what came to nothing while its like was forgotten counts as another write', 'regressions/forgotten-ends', 'what repeated a call without a key',
+    ['store/restore.lua', ' or last == displaced then', ' then']),
   mutant(3, 'a look-up may come before a debt', LOSS, 'what a dead sender could not tell stands',
     ['store/replica.ts', '    if (await suppose(this.#redis, record, owed, this.#retention)) this.#supposed.add(record.id)\n', '']),
   mutant(3, 'another change of an attempt is taken for what is owed', 'store/journal', 'what is owed stays so when another change',

@@ -49,8 +49,10 @@ local function yields (other)
   return state == 'settled' and redis.call('HGET', prefix .. 'attempt:' .. other, 'letsGo') == '1'
 end
 local is_later = prepared(latest) <= prepared_at
+local displaced = false
 if not latest or latest == id or (is_later and (not lets_go or yields(latest))) or (not is_later and not lets_go and yields(latest)) then
   redis.call('SET', KEYS[2], id)
+  displaced = latest
 end
 if consumed ~= '' then
   local used = redis.call('HMGET', prefix .. 'proposal:' .. consumed, 'state', 'attemptId', 'format')
@@ -67,7 +69,9 @@ if consumed ~= '' then
 end
 if not held[1] then
   redis.call('HINCRBY', KEYS[4], 'calls:' .. action, 1)
-  if prepared(redis.call('HGET', KEYS[4], 'last:' .. upstream)) <= prepared_at then redis.call('HSET', KEYS[4], 'last:' .. upstream, id) end
+  local last = redis.call('HGET', KEYS[4], 'last:' .. upstream)
+  -- What repeated this one while it was forgotten is no other write that came after it.
+  if prepared(last) <= prepared_at or last == displaced then redis.call('HSET', KEYS[4], 'last:' .. upstream, id) end
   redis.call('PEXPIRE', KEYS[4], run_ms)
   redis.call('LPUSH', KEYS[5], id)
   redis.call('LTRIM', KEYS[5], 0, list_max - 1)

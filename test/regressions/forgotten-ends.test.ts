@@ -125,3 +125,17 @@ test('a replica that has never made a mark among the attempts of a tenant does n
   }
   await assert.rejects(again(), StateUnavailable)
 })
+
+test('what repeated a call without a key while that was forgotten, and came to nothing, is no other write after which the call is meant anew', async t => {
+  const { forget, replica } = await ground(t)
+  const [sender, other] = [await replica(), await replica()]
+  await eventually(async () => sender.replica.members().length === 2, 'they know of each other')
+  const first = await reached(sender, 'settled', { args: { item: 'i-1' } })
+  await forget()
+  // At once: before the next beat finds it out.
+  const again = await begun(other, { args: { item: 'i-1' }, n: 7, since: 7 })
+  await settle(other, again, neverSent())
+  await restored(sender, first.id)
+  const { finding } = await sender.recall(nameFor(first))
+  assert.deepEqual([finding.kind, finding.kind === 'duplicate' && finding.record.id], ['duplicate', first.id])
+})
