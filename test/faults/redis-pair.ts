@@ -6,7 +6,7 @@ import { startRedis, type RedisServer } from '../support/redis.ts'
 import { startFaultProxy, type FaultProxy } from './fault-proxy.ts'
 
 const SETTINGS = ['--enable-debug-command', 'local', '--repl-diskless-sync-delay', '0', '--repl-timeout', '5']
-const SYNCED_MS = 10_000
+const SYNCED_MS = 60_000
 
 export class RedisPair {
   #primary: RedisServer
