@@ -61,35 +61,39 @@ async function readSegment (folder: string, segment: number, isLast: boolean, st
   const file = segmentName(state.writer, segment)
   const path = join(folder, file)
   const lines = linesOf(path)
-  for (;;) {
-    const step = await lines.next()
-    const { text, offset } = step.value
-    const row = step.done === true ? 'is half a row' : readRow(text)
-    if (step.done === true && text === '') return
-    if (typeof row === 'string' && isLast && !state.closed) {
-      // At the very end of a chain, bytes that are no row may be what a crash left; with a row after them they are not.
-      const bytes = await tail(path, offset)
-      if (!holdsRow(bytes, state.writer)) {
-        state.torn = { bytes, offset, segment, file }
-        return
+  try {
+    for (;;) {
+      const step = await lines.next()
+      const { text, offset } = step.value
+      const row = step.done === true ? 'is half a row' : readRow(text)
+      if (step.done === true && text === '') return
+      if (typeof row === 'string' && isLast && !state.closed) {
+        // At the very end of a chain, bytes that are no row may be what a crash left; with a row after them they are not.
+        const bytes = await tail(path, offset)
+        if (!holdsRow(bytes, state.writer)) {
+          state.torn = { bytes, offset, segment, file }
+          return
+        }
       }
+      state.fault = faultOfRow(row, state, file) ?? (typeof row === 'string' ? null : remark(onRow(row), row, file))
+      if (state.fault !== null || typeof row === 'string') return
+      state.rows = row.seq
+      state.head = row.hash
+      state.closed = row.event === 'audit.closed'
+      state.firstTime ??= row.time
+      state.lastTime = row.time
     }
-    state.fault = faultOfRow(row, state, file) ?? (typeof row === 'string' ? null : remark(onRow(row), row, file))
-    if (state.fault !== null || typeof row === 'string') return
-    state.rows = row.seq
-    state.head = row.hash
-    state.closed = row.event === 'audit.closed'
-    state.firstTime ??= row.time
-    state.lastTime = row.time
+  } finally {
+    // A chain that is at fault is not read to its end, and its file would stay open.
+    await lines.return({ text: '', offset: 0 })
   }
 }
 
 /** The hash of a row that was in order when it was read before. */
 async function hashAt (folder: string, writer: string, segments: readonly number[], seq: number): Promise<string | null> {
   for (const segment of segments) {
-    const lines = linesOf(join(folder, segmentName(writer, segment)))
-    for (let step = await lines.next(); step.done !== true; step = await lines.next()) {
-      const row = readRow(step.value.text)
+    for await (const { text } of linesOf(join(folder, segmentName(writer, segment)))) {
+      const row = readRow(text)
       if (typeof row !== 'string' && row.seq === seq) return row.hash
     }
   }

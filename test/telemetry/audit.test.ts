@@ -534,3 +534,17 @@ test('two processes that write at once never meet in a file', async t => {
   assert.deepEqual(report.findings, [])
   assert.deepEqual(report.writers.map(({ state }) => state), ['closed', 'closed'])
 })
+
+test('an audit at fault leaves no file open, however often it is verified', async t => {
+  const folder = await auditFolder(t)
+  const audit = await opened(t, folder)
+  for (let row = 0; row < 5; row++) audit.call(callEvent())
+  await audit.close()
+  const name = (await readdir(folder)).find(one => one.endsWith('.jsonl') && !one.includes('checkpoints'))!
+  const lines = (await readFile(join(folder, name), 'utf8')).split('\n')
+  await writeFile(join(folder, name), lines.toSpliced(2, 1).join('\n'))
+  const openFiles = async (): Promise<number> => (await readdir('/proc/self/fd')).length
+  const before = await openFiles()
+  for (let again = 0; again < 30; again++) assert.ok((await findingsOf(folder)).includes('gap'))
+  assert.ok(await openFiles() < before + 15)
+})
